@@ -1,0 +1,190 @@
+"""Aeroliths as a `Game`: options.py, kernels.py, text.py and drawing.py put together."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from trilithon.core.aeroliths import drawing, kernels, options, text
+from trilithon.core.game import Game, Layout, State
+from trilithon.core.lattice import square_neighbours
+from trilithon.core.rng import seed as make_rng
+from trilithon.core.verbs import CHANCE
+
+
+class Aeroliths(Game):
+    """Two players place stones with four side values and an element; more stones at the end win."""
+
+    name = "aeroliths"
+    doc = "stones with four side values and an element capture their neighbours on a 3x3, 4x4 or 5x5 board"
+    option_table = options.OPTIONS
+    dtype = kernels.STATE
+
+    def check_options(self) -> None:
+        """Options that exclude each other, and a catalogue that is too small."""
+        options.check(self.options)
+
+    # ------------------------------------------------------------------------------------------------------- facts
+
+    @property
+    def _cells(self) -> int:
+        return int(self.options["size"]) ** 2
+
+    @property
+    def _slots(self) -> int:
+        return (self._cells + 1) // 2
+
+    @property
+    def _pool(self) -> int:
+        """Pool indices that action numbers leave room for: any pool a setup may bring."""
+        return kernels.MAX_LITHOS if self.options["draft"] else 0
+
+    def num_players(self) -> int:
+        """Two."""
+        return 2
+
+    def num_distinct_actions(self) -> int:
+        """``H * n * n`` placements, and 40 pool picks with draft (a setup may bring a pool of up to 40)."""
+        return self._slots * self._cells + self._pool
+
+    def observation_tensor_shape(self) -> tuple[int, ...]:
+        """One vector; its blocks are those of `layout`."""
+        offset, shape = list(self.layout().blocks.values())[-1]
+        return (offset + int(np.prod(shape)),)
+
+    def max_game_length(self) -> int:
+        """All cells in every round, and the draft."""
+        rounds = self.options["max_rounds"] if self.options["sudden_death"] else 1
+        return self._cells * (rounds + (1 if self.options["draft"] else 0))
+
+    def max_chance_outcomes(self) -> int:
+        """Chaos picks a slot."""
+        return self._slots if self.options["chaos"] else 0
+
+    def min_utility(self) -> float:
+        """A loss."""
+        return -1.0
+
+    def max_utility(self) -> float:
+        """A win."""
+        return 1.0
+
+    def layout(self) -> Layout:
+        """Blocks cells, own_hand, other_hand, options, pool; items are the own slots, then the pool."""
+        universal = self.options["observation"] == "universal"
+        width = kernels.MAX_WIDTH if universal else self.options["size"]
+        slots = kernels.MAX_SLOTS if universal else self._slots
+        shapes = {
+            "cells": (width * width, kernels.CELL_FEATURES),
+            "own_hand": (slots, kernels.SLOT_FEATURES),
+            "other_hand": (slots, kernels.SLOT_FEATURES),
+            "options": (kernels.OPTION_FEATURES,),
+            "pool": (kernels.MAX_LITHOS if universal or self.options["draft"] else 0, kernels.POOL_FEATURES),
+        }
+        blocks, offset = {}, 0
+        for name, shape in shapes.items():
+            blocks[name] = (offset, shape)
+            offset += int(np.prod(shape))
+        actions = np.arange(self.num_distinct_actions())
+        places = actions < self._slots * self._cells
+        row, column = np.divmod(actions % self._cells, self.options["size"])
+        return Layout(
+            blocks=blocks,
+            neighbours=square_neighbours(width),
+            items=("own_hand", "pool"),
+            action_items=np.where(places, actions // self._cells, slots + actions - self._slots * self._cells),
+            action_cells=np.where(places, row * width + column, -1),
+        )
+
+    # ------------------------------------------------------------------------------------------------------- hooks
+
+    def new_setup(self, seed: Any) -> dict[str, Any]:
+        """First player, cells, hands or pool."""
+        return options.new_setup(self.options, make_rng(seed))
+
+    def encode(self, setup: Mapping[str, Any]) -> np.ndarray:
+        """See `options.encode`."""
+        return options.encode(self.options, setup)
+
+    def position_setup(self, array: np.ndarray, setup: Mapping[str, Any]) -> dict[str, Any]:
+        """See `options.position_setup`."""
+        return options.position_setup(array, setup, text.to_dict(array))
+
+    def resampled_setup(self, setup: Mapping[str, Any], world: np.ndarray, player: int) -> dict[str, Any]:
+        """The opponent's hidden slots as dealt in `world`."""
+        return options.resampled_setup(self.options, setup, world, player)
+
+    def is_hidden(self, array: np.ndarray, action: int, player: int) -> bool:
+        """A Chaos pick is known to its owner alone while hands are closed."""
+        return text.pick_is_hidden_from(array, player)
+
+    def resampled_action(self, world: np.ndarray, step: int, steps: list[tuple[int, int]]) -> int:
+        """A pick that was played is known since; the last one is the world's."""
+        return int(world["picked"][0]) if step == len(steps) - 1 else steps[step][1]
+
+    def has_hidden_information(self, array: np.ndarray, player: int) -> bool:
+        """Hidden slots, or a hidden pick."""
+        return bool(kernels.hidden_slots(array[0], player)) or bool(kernels.pick_is_hidden(array[0], player))
+
+    def to_dict(self, array: np.ndarray) -> dict[str, Any]:
+        """Player, board, hands, round."""
+        return text.to_dict(array)
+
+    def to_text(self, array: np.ndarray, player: int | None = None) -> str:
+        """See text.py."""
+        return text.to_text(array, player)
+
+    def from_text(self, content: str) -> State:
+        """Return the state whose text (`State.to_text`, nothing hidden) a person typed."""
+        return self.from_setup(text.text_to_setup(self.options, content))
+
+    def action_to_string(self, array: np.ndarray, action: int) -> str:
+        """``2@b3``, ``pick 5`` or ``slot 2``."""
+        return text.action_to_string(array, action)
+
+    def string_to_action(self, array: np.ndarray, content: str) -> int:
+        """Read an action's text."""
+        return text.string_to_action(array, content)
+
+    def step_to_string(self, array: np.ndarray, action: int, player: int) -> str:
+        """See text.py."""
+        return text.step_to_string(array, action, player)
+
+    def draw(self, array: np.ndarray, observer: int | None = None, **style: Any) -> str:
+        """See drawing.py; `style` may hold ``light`` and ``last_cell``."""
+        state = array[0]
+        position = text.to_dict(array)
+        known = None
+        if observer is not None:
+            hidden = int(kernels.hidden_slots(state, observer))
+            hand = position["hands"][1 - observer]
+            position["hands"][1 - observer] = ["hidden" if x and hidden >> s & 1 else x for s, x in enumerate(hand)]
+        shown = state["picked"] >= 0 and not (observer is not None and kernels.pick_is_hidden(state, observer))
+        left = int(state["pool_left"])
+        pool = [
+            options.unpack_litho(state["lithos"][n]) if left >> n & 1 else None for n in range(int(state["pool_count"]))
+        ]
+        cells = [None if e < 0 else int(e) for e in state["cell_element"][: self._cells]]
+        if state["current_player"] == CHANCE:
+            position["player"] = -1
+        return drawing.draw(
+            position,
+            size=self.options["size"],
+            cells=cells,
+            observer=observer,
+            known=known,
+            picked=int(state["picked"]) if shown else None,
+            pool=pool if left else None,
+            names=self._names(),
+            **style,
+        )
+
+    def _names(self) -> dict[tuple[int, ...], str] | None:
+        """Names of the catalogue's Lithos by their values."""
+        if self.options["source"] != "catalogue":
+            return None
+        catalogue = options.load_catalogue(self.options["catalogue"])
+        return dict(zip(reversed(catalogue.lithos), reversed(catalogue.names), strict=True))
+
+
+GAME = Aeroliths
