@@ -9,7 +9,7 @@ import json
 import operator
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -100,6 +100,10 @@ class Game(ABC):
     def max_utility(self) -> float:
         """Greatest return of a player."""
 
+    def margin_unit(self) -> tuple[float, str]:
+        """What a margin of 1 (`State.margin`) is in the game's own unit, such as ``(9.0, "Lithos")``."""
+        return 1.0, "margin"
+
     @abstractmethod
     def layout(self) -> Layout:
         """The structure of observation and actions."""
@@ -109,6 +113,14 @@ class Game(ABC):
     @abstractmethod
     def new_setup(self, seed: Any) -> dict[str, Any]:
         """Draw a setup (a JSON object, see docs/records.md) from an int seed or a generator."""
+
+    def setup_by_hand(self, seed: Any, ask: Callable[[int | None, str, Callable[[str], Any]], Any]) -> dict[str, Any]:
+        """Return a setup of which people fill in what the options leave to be given by hand; by default nothing.
+
+        ``ask(player, prompt, read)`` shows `prompt` to `player` alone (None: to all) and returns ``read(typed)``; it
+        asks again where `read` raises a `TrilithonError`. Everything else is drawn from `seed`.
+        """
+        return self.new_setup(seed)
 
     @abstractmethod
     def encode(self, setup: Mapping[str, Any]) -> np.ndarray:

@@ -18,6 +18,7 @@ _MIX_2 = np.uint64(0x94D049BB133111EB)
 _S27, _S30, _S31, _S32, _S11 = (np.uint64(s) for s in (27, 30, 31, 32, 11))
 _LOW = np.uint64(0xFFFFFFFF)
 _TWO_32 = np.uint64(1 << 32)
+_CHANCE_KEY = 0x6368616E  # "chan": no run has as many games or seats, so no other stream has this key
 
 
 def seed(value: Any) -> np.ndarray:
@@ -39,6 +40,18 @@ def seed(value: Any) -> np.ndarray:
 def stream(value: int, *keys: int) -> np.ndarray:
     """Return the generator of stream `keys` of an int seed, such as ``stream(seed, game_number, seat)``."""
     return np.random.SeedSequence(value, spawn_key=keys).generate_state(1, np.uint64)
+
+
+def game_streams(value: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the two generators of one game with an int seed: what its setup is drawn from, and what chance is.
+
+    Whoever runs a game (environment, arena, self-play) takes both from here, so that one seed is one game everywhere:
+    the setup is that of ``game.new_initial_state(seed)``; in play each chance outcome, and each action drawn for a
+    player whose time ran out, takes its draws from the second generator.
+    """
+    if isinstance(value, np.ndarray):
+        raise OptionError("a game's seed is a whole number >= 0, not a generator")
+    return seed(value), stream(operator.index(value), _CHANCE_KEY)
 
 
 @kernel

@@ -1,6 +1,6 @@
 """Aeroliths as a `Game`: options.py, kernels.py, text.py and drawing.py put together."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -69,6 +69,10 @@ class Aeroliths(Game):
         """A win."""
         return 1.0
 
+    def margin_unit(self) -> tuple[float, str]:
+        """Lithos."""
+        return float(self._cells), "Lithos"
+
     def layout(self) -> Layout:
         """Blocks cells, own_hand, other_hand, options, pool; items are the own slots, then the pool."""
         universal = self.options["observation"] == "universal"
@@ -101,6 +105,18 @@ class Aeroliths(Game):
     def new_setup(self, seed: Any) -> dict[str, Any]:
         """First player, cells, hands or pool."""
         return options.new_setup(self.options, make_rng(seed))
+
+    def setup_by_hand(self, seed: Any, ask: Callable[[int | None, str, Callable[[str], Any]], Any]) -> dict[str, Any]:
+        """With ``hands=manual`` both hands are typed, each seen by its owner alone; an empty line draws the hand."""
+        if self.options["draft"] or self.options["hands"] != "manual":
+            return self.new_setup(seed)
+        setup = options.new_setup({**self.options, "hands": "random"}, make_rng(seed))
+        setup.pop("names", None)
+        setup["hands"] = [
+            ask(player, text.hand_prompt(player, hand), lambda typed, drawn=hand: text.text_to_hand(typed, drawn))
+            for player, hand in enumerate(setup["hands"])
+        ]
+        return setup
 
     def encode(self, setup: Mapping[str, Any]) -> np.ndarray:
         """See `options.encode`."""

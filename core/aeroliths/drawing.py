@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from xml.sax.saxutils import escape
 
+from trilithon.core.aeroliths.options import ELEMENTS
+from trilithon.core.aeroliths.text import cell_to_text
 from trilithon.core.picture import DARK, LIGHT, OKABE_ITO, Theme, lettering, strokes
 
 Litho = Sequence[int]  # top, right, bottom, left, element, and on the board the owner
@@ -14,7 +16,6 @@ MARGIN = 12.0
 INNER = WIDTH - 2 * MARGIN
 UNIT = 26.0  # a stone's own box; in it the lettering has its natural height, 6
 
-ELEMENTS = ("fire", "wind", "earth", "water", "none")
 COLOURS = (OKABE_ITO["vermillion"], OKABE_ITO["sky"], OKABE_ITO["green"], OKABE_ITO["blue"], OKABE_ITO["grey"])
 # Element signs in a box from -10 to 10 (path, filled or drawn as a line): the shape tells what the colour tells.
 SIGNS = (
@@ -95,11 +96,6 @@ def describe(litho: Litho | str, names: Names) -> str:
     return f"{name + ': ' if name else ''}{ELEMENTS[element]}, {top} {right} {bottom} {left}"
 
 
-def cell_name(index: int, size: int) -> str:
-    """A cell as it is typed: column letter, and row number from the top."""
-    return f"{'abcde'[index % size]}{index // size + 1}"
-
-
 def draw_cell(index: int, size: int, element: int | None, x: float, y: float, theme: Theme, empty: bool) -> str:
     """A cell's ground: an elemental cell has the element's frame; an empty one shows its name and that element."""
     side = INNER / size
@@ -110,12 +106,12 @@ def draw_cell(index: int, size: int, element: int | None, x: float, y: float, th
     if element is not None:
         colour = COLOURS[element]
         parts.append(f'<g class="elemental" data-cell="{index}" data-element="{element}">')
-        parts.append(f"<title>{cell_name(index, size)}: {ELEMENTS[element]} cell</title>")
+        parts.append(f"<title>{cell_to_text(index, size)}: {ELEMENTS[element]} cell</title>")
         parts.append(f'<rect {box} fill="{colour}" fill-opacity=".28" stroke="{colour}" stroke-width="{gap * 2:.3g}"/>')
         parts.append((medal(element, x + side / 2, y + side / 2, side * 0.2, theme.ink) if empty else "") + "</g>")
     if empty:
         parts.append(
-            lettering(cell_name(index, size), x + side * 0.09, y + side * 0.09 + 4.5, 9, theme.quiet, anchor="start")
+            lettering(cell_to_text(index, size), x + side * 0.09, y + side * 0.09 + 4.5, 9, theme.quiet, anchor="start")
         )
     return "".join(parts)
 
@@ -141,7 +137,7 @@ def draw_board(
         parts.append(draw_cell(index, size, element, x, y, theme, litho is None))
         if litho is not None:
             gap = side * 0.055
-            where = f"{cell_name(index, size)}, player {int(litho[5])}: {describe(litho, names)}"
+            where = f"{cell_to_text(index, size)}, player {int(litho[5])}: {describe(litho, names)}"
             if element is not None:
                 where += f", on a {ELEMENTS[element]} cell ({'+1' if litho[4] == element else '-1'})"
             parts.append(stone(litho, int(litho[5]), x + gap, y + gap, side - 2 * gap, theme, where))

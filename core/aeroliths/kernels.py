@@ -454,10 +454,11 @@ def hidden_slots(state, player):
 
 @kernel
 def pick_is_hidden(state, player):
-    """Whether Chaos has picked a slot of the opponent's that `player` is not told: closed hands, round 0, no draft."""
-    if state.picked < 0 or state.mover == player or state.open_hands:
-        return False
-    return state.draft == 0 and state.round_number == 0
+    """Whether Chaos has picked a slot of the opponent's that `player` is not told: unless hands are open by option.
+
+    Hands that became public (a draft, a later round) do not make the pick public.
+    """
+    return state.picked >= 0 and state.mover != player and state.open_hands == 0
 
 
 @kernel

@@ -40,6 +40,22 @@ def text_to_litho(text: str) -> list[int]:
     )
 
 
+def hand_prompt(player: int, drawn: list[list[int]]) -> str:
+    """What a person is asked who types a hand."""
+    return (
+        f"hand of player {player}: {len(drawn)} Lithos with a space between them, each "
+        f"top-right-bottom-left-element such as 3-5-2-4-fire [drawn at random]"
+    )
+
+
+def text_to_hand(text: str, drawn: list[list[int]]) -> list[list[int]]:
+    """Read a hand of as many Lithos as `drawn` has; an empty text is `drawn` itself."""
+    tokens = text.split()
+    if tokens and len(tokens) != len(drawn):
+        raise SetupError(f"this hand takes {len(drawn)} Lithos, not {len(tokens)}")
+    return [text_to_litho(token) for token in tokens] or drawn
+
+
 def cell_to_text(cell: int, size: int) -> str:
     """Write a cell as column letter and row number."""
     return f"{'abcde'[cell % size]}{cell // size + 1}"
@@ -93,9 +109,7 @@ def step_to_string(array: np.ndarray, action: int, player: int) -> str:
 def pick_is_hidden_from(array: np.ndarray, player: int) -> bool:
     """Whether `player` is not told the slot that chance is about to pick."""
     state = array[0]
-    return bool(
-        state["mover"] != player and not state["open_hands"] and not state["draft"] and state["round_number"] == 0
-    )
+    return bool(state["mover"] != player and not state["open_hands"])
 
 
 # ------------------------------------------------------------------------------------------------------------ states

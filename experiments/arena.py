@@ -1,0 +1,348 @@
+"""The arena: agents against each other on duplicate deals, every deal in every seating.
+
+A deal is a setup and a stream of chance, both from one seed (`core.rng.game_streams`, as in the environments). All
+games of a chunk are played in lock step, and an agent is asked for all its games at once. A game's result depends on
+its deal, its table and the event's seed alone: not on the number of workers, nor on who else takes part.
+"""
+
+import itertools
+import signal
+import sys
+import time
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from multiprocessing import active_children, get_context
+from typing import Any
+
+import numpy as np
+
+from trilithon.agents import load_agent
+from trilithon.core.errors import ConfigError, TrilithonError
+from trilithon.core.game import Game
+from trilithon.core.record import GameRecord
+from trilithon.core.registry import load_game
+from trilithon.core.rng import categorical, game_streams, next_below, stream
+from trilithon.experiments.ratings import Outcome, PairResult, Rating, elo_ratings, outcome_of, pair_results
+
+_DEALS, _AGENTS = 0, 1  # keys of the event's streams
+MAX_SEED = 2**53 - 1  # every program that reads JSON can hold a deal's seed
+
+
+@dataclass(frozen=True)
+class Event:
+    """What the games of an event have in common; it travels to the worker processes."""
+
+    game: str  # spec
+    agents: tuple[str, ...]  # specs
+    seed: int = 0
+    turn_time: float | None = None  # seconds an agent has for an action; then a random legal one is played for it
+    strict: bool = False  # raise an agent's fault instead of scoring the game as lost
+    clock: Callable[[], float] = time.monotonic
+
+
+@dataclass(frozen=True)
+class Match:
+    """One game of an event: who sits where, on which deal."""
+
+    table: tuple[int, ...]  # agents by seat, as places in `Event.agents`
+    deal: int
+    rotation: int  # of the table's seatings
+
+
+@dataclass
+class Played:
+    """One finished game."""
+
+    record: GameRecord
+    outcome: Outcome
+    fault: str | None = None  # why an agent lost it without playing to the end
+
+
+@dataclass
+class ArenaResult:
+    """What an event came to."""
+
+    game: str
+    agents: list[str]
+    records: list[GameRecord] = field(default_factory=list)
+    outcomes: list[Outcome] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+
+    def pairs(self) -> list[PairResult]:
+        """A result for every two agents that met, in the order in which the agents were entered."""
+        return pair_results(self.outcomes, self.agents)
+
+    def ratings(self, resamples: int = 1000) -> list[Rating]:
+        """Elo over the whole field, best first."""
+        return elo_ratings(self.outcomes, resamples)
+
+    def to_dict(self, records: str | None = None) -> dict[str, Any]:
+        """Return the event as a JSON object; `records` says where the games are."""
+        return {
+            "game": self.game,
+            "agents": [rating.to_dict() for rating in self.ratings()],
+            "pairs": [pair.to_dict() for pair in self.pairs()],
+            "faults": self.faults,
+            "records": records,
+        }
+
+
+# -------------------------------------------------------------------------------------------------------------- event
+
+
+def play_event(
+    game: Game | str,
+    agents: Sequence[str],
+    deals: int,
+    seed: int = 0,
+    *,
+    gauntlet: bool = False,
+    workers: int = 1,
+    turn_time: float | None = None,
+    strict: bool = False,
+    batch: int = 128,
+    clock: Callable[[], float] = time.monotonic,
+    progress: Callable[[int], Any] | None = None,
+    keep: Callable[[list[GameRecord]], Any] | None = None,
+) -> ArenaResult:
+    """Play every table of `agents` (specs) on `deals` deals in every seating, and return all games in a fixed order.
+
+    With `gauntlet` the first agent meets each of the others, else everybody meets everybody. `batch` games are played
+    in lock step; `workers` processes share the chunks (a game registered at run time needs ``workers=1``).
+    `progress` is called with a number of games that ended, `keep` with the records of each chunk in order. Raises
+    `TrilithonError` for what cannot be played at all, and with `strict` for an agent's first fault.
+    """
+    loaded = load_game(game) if isinstance(game, str) else game
+    event = Event(str(loaded), tuple(agents), seed, turn_time, strict, clock)
+    _check_event(event, loaded, deals, workers)
+    result = ArenaResult(event.game, list(agents))
+    seats = {(i, seat): load_agent(spec, loaded, 0) for i, spec in enumerate(agents) for seat in _seats(loaded)}
+    chunks = list(_chunks(event, loaded.num_players(), deals, gauntlet, batch))
+    players = _play_here(event, loaded, seats, chunks)
+    if workers > 1:
+        _warm_up(event, loaded, seats)
+        players = _play_in_workers(event, chunks, workers)
+    for games in players:
+        result.records += [played.record for played in games]
+        result.outcomes += [played.outcome for played in games]
+        result.faults += [played.fault for played in games if played.fault]
+        if keep is not None:
+            keep([played.record for played in games])
+        if progress is not None:
+            progress(len(games))
+    return result
+
+
+def number_of_games(game: Game, agents: int, deals: int, gauntlet: bool = False) -> int:
+    """How many games `play_event` would play."""
+    return deals * game.num_players() * len(_tables(agents, game.num_players(), gauntlet))
+
+
+def deal_seed(seed: int, deal: int) -> int:
+    """The seed of deal number `deal` of an event; a record's `seed`, and an environment's for the same game."""
+    return int(stream(seed, _DEALS, deal)[0]) & MAX_SEED
+
+
+def _check_event(event: Event, game: Game, deals: int, workers: int) -> None:
+    players = game.num_players()
+    if len(event.agents) < max(2, players):
+        raise ConfigError(f"an arena of {game.name} needs {max(2, players)} agents or more, not {len(event.agents)}")
+    for spec in event.agents:
+        if event.agents.count(spec) > 1:
+            raise ConfigError(f"agent {spec!r} is entered twice; an agent cannot be told from itself")
+    for name, value in (("deals", deals), ("workers", workers)):
+        if value < 1:
+            raise ConfigError(f"{name} must be a whole number >= 1, not {value}")
+    if event.seed < 0:
+        raise ConfigError(f"seed must be a whole number >= 0, not {event.seed}")
+    if event.turn_time is not None and not event.turn_time > 0:
+        raise ConfigError(f"turn_time must be a number of seconds > 0, not {event.turn_time}")
+
+
+def _seats(game: Game) -> range:
+    return range(game.num_players())
+
+
+def _tables(agents: int, players: int, gauntlet: bool) -> list[tuple[int, ...]]:
+    """Who sits together: every combination of agents, with `gauntlet` those of the first one."""
+    tables = itertools.combinations(range(agents), players)
+    return [table for table in tables if not gauntlet or table[0] == 0]
+
+
+def _chunks(event: Event, players: int, deals: int, gauntlet: bool, batch: int) -> Iterator[list[Match]]:
+    """Matches to be played in lock step: whole deals of one table. No number of workers enters here."""
+    step = max(1, batch // players)
+    for table in _tables(len(event.agents), players, gauntlet):
+        seatings = [table[r:] + table[:r] for r in range(players)]
+        for start in range(0, deals, step):
+            numbers = range(start, min(start + step, deals))
+            yield [Match(seating, deal, r) for deal in numbers for r, seating in enumerate(seatings)]
+
+
+# -------------------------------------------------------------------------------------------------------------- games
+
+
+class _Game:
+    """One game in progress."""
+
+    def __init__(self, event: Event, game: Game, match: Match) -> None:
+        self.match = match
+        self.specs = [event.agents[i] for i in match.table]
+        self.seed = deal_seed(event.seed, match.deal)
+        setup, self.chance = game_streams(self.seed)
+        self.state = game.from_setup(game.new_setup(setup))
+        # Named by who plays, so that an agent's games stay the same when others join the event.
+        table = zlib.crc32("\n".join(sorted(self.specs)).encode())
+        keys = (_AGENTS, match.deal, match.rotation, table)
+        self.rngs = [stream(event.seed, *keys, seat) for seat in range(len(self.specs))]
+        self.timed_out: list[int] = []
+        self.forfeit: dict[str, Any] | None = None
+
+    def is_over(self) -> bool:
+        return self.forfeit is not None or self.state.is_terminal()
+
+    def resolve_chance(self) -> None:
+        """Draw chance's outcomes until a player is to move."""
+        while self.state.is_chance_node():
+            outcomes, probabilities = zip(*self.state.chance_outcomes(), strict=True)
+            drawn = categorical(self.chance, np.array(probabilities), len(outcomes))
+            self.state.apply_action(outcomes[drawn])
+
+    def play_at_random(self) -> None:
+        """Play a uniformly random legal action for a mover who was too slow."""
+        self.timed_out.append(len(self.state.history()))
+        legal = self.state.legal_actions()
+        self.state.apply_action(legal[next_below(self.chance, len(legal))])
+
+    def finish(self) -> Played:
+        """Return the record, the outcome, and what went wrong."""
+        tags = None if self.forfeit is None else {"forfeit": self.forfeit}
+        timed_out = self.timed_out or None
+        record = GameRecord.from_state(
+            self.state, agents=list(self.specs), seed=self.seed, timed_out=timed_out, tags=tags
+        )
+        outcome = outcome_of(self.seed, self.specs, self.state, self.forfeit)
+        if self.forfeit is None:
+            return Played(record, outcome)
+        seat = self.forfeit["seat"]
+        fault = f"{self.specs[seat]} lost deal {self.match.deal} as player {seat}: {self.forfeit['reason']}"
+        return Played(record, outcome, fault)
+
+
+def play_matches(
+    event: Event, game: Game, agents: dict[tuple[int, int], Any], matches: Sequence[Match]
+) -> list[Played]:
+    """Play matches in lock step; ``agents[i, seat]`` is the object that plays for agent i in that seat."""
+    games = [_Game(event, game, match) for match in matches]
+    for agent in agents.values():
+        agent.reset(game, 0)
+    running = games
+    while True:
+        for one in running:
+            one.resolve_chance()
+        running = [one for one in running if not one.is_over()]
+        if not running:
+            return [one.finish() for one in games]
+        groups: dict[tuple[int, int], list[_Game]] = {}
+        for one in running:
+            seat = one.state.current_player()
+            groups.setdefault((one.match.table[seat], seat), []).append(one)
+        for (i, seat), members in groups.items():
+            size = 1 if event.turn_time is not None else len(members)
+            for start in range(0, len(members), size):
+                _act(event, agents[i, seat], seat, members[start : start + size])
+
+
+def _act(event: Event, agent: Any, seat: int, games: list[_Game]) -> None:
+    """Let one agent act in all these games; a fault costs the game in which it happens and no other."""
+    rngs = [one.rngs[seat] for one in games]
+    before = [rng.copy() for rng in rngs]
+    started = event.clock()
+    try:
+        actions = agent.act_batch([one.state for one in games], rngs)
+        if len(actions) != len(games):
+            raise TrilithonError(f"{len(actions)} actions for {len(games)} games")
+    except Exception as error:
+        if len(games) > 1:
+            # Somewhere among these is the game that the agent cannot play: ask for each alone.
+            for one, rng in zip(games, before, strict=True):
+                one.rngs[seat][:] = rng
+                _act(event, agent, seat, [one])
+            return
+        _forfeit(event, games[0], seat, error)
+        return
+    if event.turn_time is not None and event.clock() - started > event.turn_time:
+        for one in games:
+            one.play_at_random()
+        return
+    for one, action in zip(games, actions, strict=True):
+        try:
+            one.state.apply_action(action)
+        except TrilithonError as error:
+            _forfeit(event, one, seat, error)
+
+
+def _forfeit(event: Event, one: _Game, seat: int, error: Exception) -> None:
+    """The agent in `seat` loses the game: it raised, or played what is not legal."""
+    reason = f"{type(error).__name__}: {' '.join(str(error).split())}"[:300]
+    if event.strict:
+        raise TrilithonError(f"agent {one.specs[seat]} in deal {one.match.deal} as player {seat}: {reason}") from error
+    one.forfeit = {"seat": seat, "reason": reason}
+
+
+# ------------------------------------------------------------------------------------------------------------ workers
+
+
+def _play_here(
+    event: Event, game: Game, agents: dict[tuple[int, int], Any], chunks: Sequence[list[Match]]
+) -> Iterator[list[Played]]:
+    for matches in chunks:
+        yield play_matches(event, game, agents, matches)
+
+
+def _warm_up(event: Event, game: Game, agents: dict[tuple[int, int], Any]) -> None:
+    """Let each agent act once: what it compiles here, workers load from the disk."""
+    for (i, seat), agent in agents.items():
+        one = _Game(event, game, Match((i,) * game.num_players(), 0, 0))
+        one.resolve_chance()
+        if seat == 0 and not one.is_over():
+            try:
+                agent.act_batch([one.state], [one.rngs[0]])
+            except Exception:  # noqa: S112 (a fault counts in the games)
+                continue
+
+
+def _play_in_workers(event: Event, chunks: Sequence[list[Match]], workers: int) -> Iterator[list[Played]]:
+    from concurrent.futures import ProcessPoolExecutor
+    from concurrent.futures.process import BrokenProcessPool
+
+    others = set(active_children())
+    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_start_worker, initargs=(event,))
+    try:
+        yield from pool.map(_play_in_worker, chunks)
+    except BaseException as error:
+        # Nobody waits for the games that are still being played.
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in set(active_children()) - others:
+            process.terminate()
+        if isinstance(error, BrokenProcessPool):
+            raise TrilithonError("a worker process ended unexpectedly (killed, or out of memory)") from None
+        raise
+    pool.shutdown()
+
+
+_worker: dict[str, Any] = {}  # what a worker process keeps between chunks
+
+
+def _start_worker(event: Event) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends its workers
+    game = load_game(event.game)
+    agents = {(i, seat): load_agent(spec, game, 0) for i, spec in enumerate(event.agents) for seat in _seats(game)}
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(1)  # two threads beside another busy process are slower by far
+    _worker.update(event=event, game=game, agents=agents)
+
+
+def _play_in_worker(matches: list[Match]) -> list[Played]:
+    return play_matches(_worker["event"], _worker["game"], _worker["agents"], matches)

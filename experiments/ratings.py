@@ -1,0 +1,368 @@
+"""Ratings: scores and final differences with intervals that respect duplicate deals, and Elo over a whole field.
+
+The games of one deal, played in every seating, belong together: who drew the better hand falls on both sides alike. So
+the unit of every interval is the deal (a *block*), not the game. A block is all games of two agents on one setup.
+"""
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy import special, stats
+
+from trilithon.core.errors import RecordError, TrilithonError
+from trilithon.core.record import GameRecord
+
+LEVEL = 0.95
+_ELO = 400.0 / math.log(10.0)  # Elo points per natural logit
+_CHUNK = 2000  # deals per block of bootstrap weights, to bound memory
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One game as the ratings see it."""
+
+    deal: Any  # games with equal `deal` were played from the same setup
+    agents: tuple[str, ...]  # specs by seat
+    returns: tuple[float, ...]  # by seat; only their order counts
+    margins: tuple[float, ...] | None = None  # by seat: final difference in the game's own unit; None where forfeited
+
+
+@dataclass
+class PairResult:
+    """What two agents did against each other, from the side of `agent`; intervals are 95 %."""
+
+    agent: str
+    opponent: str
+    games: int
+    deals: int
+    wins: int
+    draws: int
+    losses: int
+    score: float  # wins and half the draws, over games
+    score_low: float
+    score_high: float
+    difference: float | None  # mean final difference, None where no game had one
+    difference_low: float | None
+    difference_high: float | None
+    seats: list[dict[str, Any]] = field(default_factory=list)  # per seat of `agent`: games, wins, draws, losses, score
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as a JSON object."""
+        return asdict(self)
+
+
+@dataclass
+class Rating:
+    """An agent's place in its field; Elo has mean 0 over the agents that met, directly or through others."""
+
+    spec: str
+    elo: float
+    low: float
+    high: float
+    games: int
+    wins: int
+    draws: int
+    losses: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the rating as a JSON object."""
+        return asdict(self)
+
+
+# ---------------------------------------------------------------------------------------------------------- outcomes
+
+
+def outcomes_of(records: Iterable[GameRecord]) -> list[Outcome]:
+    """Replay records and return their outcomes; `RecordError` names a game that does not replay or has no agents."""
+    results = []
+    for number, record in enumerate(records, 1):
+        try:
+            if not record.agents:
+                raise RecordError("names no agents, so it cannot be rated")
+            state = record.replay()
+            if len(record.agents) != state.game.num_players():
+                raise RecordError(f"names {len(record.agents)} agents for {state.game.num_players()} players")
+            forfeit = (record.tags or {}).get("forfeit")
+            if forfeit is None and not state.is_terminal():
+                raise RecordError("is not finished, so it cannot be rated")
+        except TrilithonError as error:
+            raise RecordError(f"game {number}: {error}") from None
+        setup = json.dumps([record.game, record.config, record.setup], sort_keys=True)
+        results.append(outcome_of(setup, record.agents, state, forfeit))
+    return results
+
+
+def outcome_of(deal: Any, agents: Sequence[str], state: Any, forfeit: Mapping[str, Any] | None = None) -> Outcome:
+    """Return the outcome of a finished game, or of one that the seat ``forfeit["seat"]`` lost by a fault."""
+    players = range(len(agents))
+    if forfeit is not None:
+        seat = forfeit.get("seat")
+        if seat not in players:
+            raise RecordError(f"forfeit by seat {seat!r:.20}, which is not one of 0..{len(agents) - 1}")
+        return Outcome(deal, tuple(agents), tuple(-1.0 if p == seat else 1.0 for p in players))
+    scale, _ = state.game.margin_unit()
+    margins = tuple(float(m) * scale for m in state.margin())
+    return Outcome(deal, tuple(agents), tuple(float(r) for r in state.returns()), margins)
+
+
+def _meetings(outcomes: Sequence[Outcome]) -> Iterable[tuple[Outcome, int, int]]:
+    """Every two seats of a game that different agents held; games of more players count as several meetings."""
+    for outcome in outcomes:
+        for seat, agent in enumerate(outcome.agents):
+            for other in range(seat + 1, len(outcome.agents)):
+                if agent != outcome.agents[other]:
+                    yield outcome, seat, other
+
+
+def _points(outcome: Outcome, seat: int, other: int) -> float:
+    own, theirs = outcome.returns[seat], outcome.returns[other]
+    return 0.5 if own == theirs else float(own > theirs)
+
+
+def _difference(margins: tuple[float, ...], seat: int, other: int) -> float:
+    """By how much `seat` ended ahead of `other`; of two players a margin says just that."""
+    return margins[seat] if len(margins) == 2 else margins[seat] - margins[other]
+
+
+# --------------------------------------------------------------------------------------------------------- intervals
+
+
+def score_interval(points: Any, games: Any, level: float = LEVEL) -> tuple[float, float, float]:
+    """Return mean score in [0, 1] and its interval, from points and games per block.
+
+    Wilson's score interval (Wilson 1927) with the variance between blocks in the place of p (1 - p): blocks of one
+    won-or-lost game give exactly Wilson's, many blocks the normal interval, and blocks that are all alike (all won,
+    or all split) still an interval of honest width.
+    """
+    mean, variance, n = _block_variance(points, games)
+    z2 = float(stats.norm.ppf(0.5 + level / 2)) ** 2
+    centre = (n * mean + z2 / 2) / (n + z2)
+    half = math.sqrt(z2) / (n + z2) * math.sqrt(n * variance + z2 / 4)
+    return mean, max(0.0, min(mean, centre - half)), min(1.0, max(mean, centre + half))
+
+
+def difference_interval(totals: Any, games: Any, level: float = LEVEL) -> tuple[float, float, float]:
+    """Return mean difference and its Student interval, from total difference and games per block (two or more)."""
+    mean, variance, n = _block_variance(totals, games)
+    if n < 2:
+        return mean, -math.inf, math.inf
+    half = float(stats.t.ppf(0.5 + level / 2, n - 1)) * math.sqrt(variance / n)
+    return mean, mean - half, mean + half
+
+
+def _block_variance(totals: Any, games: Any) -> tuple[float, float, int]:
+    """Mean over games, variance of a block's mean, number of blocks; blocks may differ in size (ratio estimator)."""
+    totals, games = np.asarray(totals, float), np.asarray(games, float)
+    n = len(totals)
+    if n == 0 or games.sum() <= 0:
+        raise TrilithonError("an interval needs at least one game")
+    mean = float(totals.sum() / games.sum())
+    if n == 1:
+        return mean, mean * (1 - mean) if 0 <= mean <= 1 else 0.0, 1
+    residuals = (totals - mean * games) / games.mean()
+    return mean, float((residuals**2).sum() / (n - 1)), n
+
+
+def pair_results(outcomes: Sequence[Outcome], order: Sequence[str] | None = None) -> list[PairResult]:
+    """Return a result for every two agents that met; in each the agent that comes first in `order` is the agent."""
+    ranks = {spec: i for i, spec in enumerate(order if order is not None else _specs(outcomes))}
+    pairs: dict[tuple[str, str], list[tuple[Outcome, int, int]]] = {}
+    for outcome, seat, other in _meetings(outcomes):
+        a, b = outcome.agents[seat], outcome.agents[other]
+        if ranks[a] < ranks[b]:
+            pairs.setdefault((a, b), []).append((outcome, seat, other))
+        else:
+            pairs.setdefault((b, a), []).append((outcome, other, seat))
+    ordered = sorted(pairs, key=lambda pair: (ranks[pair[0]], ranks[pair[1]]))
+    return [_pair_result(agent, opponent, pairs[agent, opponent]) for agent, opponent in ordered]
+
+
+def _pair_result(agent: str, opponent: str, meetings: list[tuple[Outcome, int, int]]) -> PairResult:
+    blocks: dict[Any, list[float]] = {}  # deal -> points, games, total difference, games that have one
+    for outcome, seat, other in meetings:
+        block = blocks.setdefault(outcome.deal, [0.0, 0.0, 0.0, 0.0])
+        block[0] += _points(outcome, seat, other)
+        block[1] += 1
+        if outcome.margins is not None:
+            block[2] += _difference(outcome.margins, seat, other)
+            block[3] += 1
+    table = np.array(list(blocks.values()))
+    difference = difference_interval(*table[table[:, 3] > 0][:, 2:].T) if table[:, 3].any() else None
+    score, low, high = score_interval(table[:, 0], table[:, 1])
+    by_seat = sorted({seat for _, seat, _ in meetings})
+    seats = [{"seat": s, **_count([m for m in meetings if m[1] == s])} for s in by_seat]
+    whole = _count(meetings)
+    finite = [None if difference is None or not math.isfinite(v) else v for v in difference or (None,) * 3]
+    return PairResult(
+        agent,
+        opponent,
+        whole["games"],
+        len(blocks),
+        whole["wins"],
+        whole["draws"],
+        whole["losses"],
+        score,
+        low,
+        high,
+        *finite,
+        seats,
+    )
+
+
+def _count(meetings: list[tuple[Outcome, int, int]]) -> dict[str, Any]:
+    """Games, wins, draws, losses and score from the side of each meeting's first seat."""
+    points = [_points(*meeting) for meeting in meetings]
+    wins, draws, losses = (points.count(value) for value in (1.0, 0.5, 0.0))
+    score = sum(points) / len(points) if points else math.nan
+    return {"games": len(points), "wins": wins, "draws": draws, "losses": losses, "score": score}
+
+
+# --------------------------------------------------------------------------------------------------------------- Elo
+
+
+def elo_ratings(outcomes: Sequence[Outcome], resamples: int = 1000, seed: int = 0) -> list[Rating]:
+    """Return maximum-likelihood Elo of every agent, best first, with intervals by resampling deals.
+
+    Bradley-Terry with draws as half a win, and a weak prior: for every two agents that met, one virtual deal that
+    both sides split; it makes ratings of agents that won or lost everything finite. Intervals are the central 95 % of
+    a Bayesian bootstrap (Rubin 1981) over the deals of the whole table, the virtual ones included. Ratings have mean
+    0 over the agents that met, directly or through others; `separate_fields` tells which did.
+    """
+    specs = _specs(outcomes)
+    index = {spec: i for i, spec in enumerate(specs)}
+    counts = {spec: [0, 0, 0] for spec in specs}  # wins, draws, losses
+    pairs: dict[tuple[int, int], int] = {}
+    deals: dict[Any, int] = {}
+    cells: dict[tuple[int, int], list[float]] = {}  # deal, pair -> points of the pair's first agent, games
+    for outcome, seat, other in _meetings(outcomes):
+        i, j = index[outcome.agents[seat]], index[outcome.agents[other]]
+        points = _points(outcome, seat, other)
+        counts[specs[i]][int(2 - 2 * points)] += 1
+        counts[specs[j]][int(2 * points)] += 1
+        pair = pairs.setdefault((min(i, j), max(i, j)), len(pairs))
+        cell = cells.setdefault((deals.setdefault(outcome.deal, len(deals)), pair), [0.0, 0.0])
+        cell[0] += points if i < j else 1 - points
+        cell[1] += 1
+    if not pairs:
+        return [Rating(spec, 0.0, 0.0, 0.0, 0, 0, 0, 0) for spec in specs]
+    ends = np.array(list(pairs))
+    points, games = np.zeros((2, len(deals), len(pairs)))
+    for (deal, pair), cell in cells.items():
+        points[deal, pair], games[deal, pair] = cell
+    prior = games.sum(0) / (games > 0).sum(0)  # the mean size of a deal of the pair
+    centre = _bradley_terry((points.sum(0) + prior / 2)[None], (games.sum(0) + prior)[None], ends, len(specs))[0]
+    drawn = _resampled(points, games, prior, resamples, np.random.default_rng(seed))
+    low, high = np.quantile(_bradley_terry(*drawn, ends, len(specs)), [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+    ratings = [
+        Rating(spec, *(float(_ELO * x[i]) for x in (centre, low, high)), sum(counts[spec]), *counts[spec])
+        for i, spec in enumerate(specs)
+    ]
+    return sorted(ratings, key=lambda rating: -rating.elo)
+
+
+def separate_fields(outcomes: Sequence[Outcome]) -> list[list[str]]:
+    """Return the groups of agents that met, directly or through others; ratings compare within a group alone."""
+    specs = _specs(outcomes)
+    meetings = {(o.agents[a], o.agents[b]) for o, a, b in _meetings(outcomes)}
+    groups = _components(np.array([[specs.index(a), specs.index(b)] for a, b in meetings]), len(specs))
+    return [[specs[i] for i in np.flatnonzero(groups == group)] for group in np.unique(groups)]
+
+
+def _specs(outcomes: Sequence[Outcome]) -> list[str]:
+    """All agents, in the order in which they appear."""
+    return list(dict.fromkeys(agent for outcome in outcomes for agent in outcome.agents))
+
+
+def _resampled(
+    points: np.ndarray, games: np.ndarray, prior: np.ndarray, resamples: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Points and games ``[resamples, pairs]`` with an exponential weight for every deal, virtual ones included."""
+    virtual = rng.exponential(size=(resamples, len(prior))) * prior
+    drawn_points, drawn_games = virtual / 2, virtual.copy()
+    for start in range(0, len(points), _CHUNK):
+        weights = rng.exponential(size=(resamples, len(points[start : start + _CHUNK])))
+        drawn_points += weights @ points[start : start + _CHUNK]
+        drawn_games += weights @ games[start : start + _CHUNK]
+    return drawn_points, drawn_games
+
+
+def _bradley_terry(points: np.ndarray, games: np.ndarray, ends: np.ndarray, k: int) -> np.ndarray:
+    """Strengths ``[B, k]`` in logits, mean 0 in each connected field, by Newton's method on B tables at once.
+
+    `points` and `games` are ``[B, P]``, `ends` int ``[P, 2]``: pair p is agents ``ends[p]``, points are the first's.
+    """
+    signs = np.zeros((len(ends), k))
+    signs[np.arange(len(ends)), ends[:, 0]], signs[np.arange(len(ends)), ends[:, 1]] = 1.0, -1.0
+    groups = _components(ends, k)
+    level = (groups[:, None] == groups[None]).astype(float)  # without it the Hessian is singular in every field
+    strengths = np.zeros((len(points), k))
+    for _ in range(100):
+        expected = special.expit(strengths @ signs.T)
+        gradient = (points - games * expected) @ signs
+        weights = games * expected * (1 - expected)
+        hessian = np.einsum("bp,pi,pj->bij", weights, signs, signs) + level * weights.mean(1)[:, None, None]
+        step = np.linalg.solve(hessian, gradient[..., None])[..., 0]
+        # Far from the optimum a full step overshoots; two logits at a time always come back.
+        step *= np.minimum(1.0, 2.0 / np.maximum(np.abs(step).max(1, keepdims=True), 1e-300))
+        strengths += step
+        if np.abs(step).max() < 1e-10:
+            break
+    return strengths
+
+
+def _components(ends: np.ndarray, k: int) -> np.ndarray:
+    """Number of the connected field of each agent, int ``[k]``."""
+    groups = np.arange(k)
+    for i, j in ends.tolist():
+        if groups[i] != groups[j]:
+            groups[groups == groups[j]] = groups[i]
+    return groups
+
+
+# ------------------------------------------------------------------------------------------------------------ tables
+
+
+def rating_table(pairs: Sequence[PairResult], names: Mapping[str, str] | None = None) -> str:
+    """Return results as a text table; `names` may give an agent's spec a shorter name."""
+    names = names or {}
+    header = ["agent", "opponent", "games", "won", "drawn", "lost", "score %", "95 % interval"]
+    header += ["difference", "95 % interval"]
+    rows = [header]
+    for pair in pairs:
+        interval = f"{100 * pair.score_low:.1f} .. {100 * pair.score_high:.1f}"
+        counts = [str(n) for n in (pair.games, pair.wins, pair.draws, pair.losses)]
+        rows.append([names.get(pair.agent, pair.agent), names.get(pair.opponent, pair.opponent), *counts])
+        rows[-1] += [f"{100 * pair.score:.1f}", interval, *_difference_cells(pair)]
+    return _aligned(rows, left=2)
+
+
+def _difference_cells(pair: PairResult) -> list[str]:
+    if pair.difference is None:
+        return ["-", "-"]
+    if pair.difference_low is None or pair.difference_high is None:
+        return [f"{pair.difference:+.2f}", "-"]
+    return [f"{pair.difference:+.2f}", f"{pair.difference_low:+.2f} .. {pair.difference_high:+.2f}"]
+
+
+def elo_table(ratings: Sequence[Rating], names: Mapping[str, str] | None = None) -> str:
+    """Return Elo ratings as a text table, in the order given."""
+    names = names or {}
+    rows = [["agent", "Elo", "95 % interval", "games", "won", "drawn", "lost"]]
+    for r in ratings:
+        counts = [str(n) for n in (r.games, r.wins, r.draws, r.losses)]
+        rows.append([names.get(r.spec, r.spec), f"{r.elo:+.0f}", f"{r.low:+.0f} .. {r.high:+.0f}", *counts])
+    return _aligned(rows, left=1)
+
+
+def _aligned(rows: list[list[str]], left: int) -> str:
+    """Columns as wide as their widest entry; the first `left` are texts, the others numbers."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    lines = []
+    for row in rows:
+        cells = [cell.ljust(w) if i < left else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths))]
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines)
