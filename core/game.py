@@ -30,12 +30,15 @@ _MAX_BYTES = 4_000_000
 class Layout:
     """How a game's observation and actions are built, for networks that use their structure.
 
-    `blocks` names parts of the flat observation: name -> (offset, shape). `neighbours` is int ``[cells, k]``, -1
-    beyond the edge. `action_items` and `action_cells`, int ``[num_distinct_actions]``, say which item (row of the
-    blocks named in `items`, one after another) meets which cell; -1 where none.
+    `blocks` names parts of the flat observation: name -> (offset, shape): ``cells`` [C, F], whose lattice is
+    `neighbours`, int ``[C, k]``, -1 beyond the edge; item blocks [I, F] (feature 0: the item is there); flat blocks
+    [F]. `items` are the item blocks that actions use; `graded` lists each block's columns that are amounts, not
+    flags. `action_items` and `action_cells`, int ``[num_distinct_actions]``, say which item (row of the blocks in
+    `items`, one after another) meets which cell; -1 where none.
     """
 
     blocks: Mapping[str, tuple[int, tuple[int, ...]]]
+    graded: Mapping[str, tuple[int, ...]]
     neighbours: np.ndarray
     items: tuple[str, ...]
     action_items: np.ndarray
@@ -107,6 +110,19 @@ class Game(ABC):
     @abstractmethod
     def layout(self) -> Layout:
         """The structure of observation and actions."""
+
+    @abstractmethod
+    def outcomes(self) -> np.ndarray:
+        """Return float64 ``[K, n]``: the ways a game can end, as returns of the observer, then clockwise."""
+
+    def symmetries(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return (int ``[G, O]``, int ``[G, A]``), identity first: maps under which the game plays the same.
+
+        Under symmetry g, entry i of the new observation is entry ``[g, i]`` of the old one, and new action a is old
+        action ``[g, a]``.
+        """
+        observation = np.arange(int(np.prod(self.observation_tensor_shape())))
+        return observation[None], np.arange(self.num_distinct_actions())[None]
 
     # ------------------------------------------------------------------------------------------------------- hooks
 

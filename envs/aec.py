@@ -9,7 +9,7 @@ end and then the game's returns.
 import math
 import operator
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import gymnasium
@@ -105,7 +105,9 @@ class GameEnv(AECEnv):  # type: ignore[misc]
         ignored. `SetupError` and `OptionError` leave the environment as it was.
         """
         if options is not None and not isinstance(options, Mapping):
-            raise OptionError(f"{self}: reset(options={options!r:.60}) must be a dict such as {{'setup': ...}}, or None")
+            raise OptionError(
+                f"{self}: reset(options={options!r:.60}) must be a dict such as {{'setup': ...}}, or None"
+            )
         if seed is not None:
             setup_rng, rng = game_streams(seed)
         else:
@@ -116,16 +118,14 @@ class GameEnv(AECEnv):  # type: ignore[misc]
             setup_rng = rng
         setup = options.get("setup") if options else None
         if setup is None:
-            setup = self.game.new_setup(setup_rng)
-            states = self.game.encode(setup)
+            states, setup = _deal(self.game, setup_rng)
         else:
             state = self.game.from_setup(setup)
             states, setup = state.array, state.setup()
         self._rng, self._setup, self._states = rng, setup, states
         self._steps, self._timed_out = [], []
         self._seat_everyone()
-        self._player = look(states, self._observation, self._mask)
-        self._next_turn()
+        self._begin_turn(look(states, self._observation, self._mask))
 
     def _seat_everyone(self) -> None:
         """All agents at the table, nothing won and nothing known yet."""
@@ -142,16 +142,15 @@ class GameEnv(AECEnv):  # type: ignore[misc]
         if player < 0:
             self._leave(action)
             return
-        overrun = self.turn_time is not None and self.clock() - self._turn_started > self.turn_time
+        overrun = self.turn_time is not None and self._seconds() > self.turn_time
         if overrun:
             number = draw_action(self._states, self._rng, self._num_actions)
             self._timed_out.append(len(self._steps))
         else:
             number = self._check_action(action)
-        self.infos[self.possible_agents[player]] = {"timed_out": overrun, "chance": []}
+        self.infos[self.agent_selection] = {"timed_out": overrun, "chance": []}
         self._steps.append((player, number))
-        self._player = advance(self._states, number, self._observation, self._mask)
-        self._next_turn()
+        self._begin_turn(advance(self._states, number, self._observation, self._mask))
 
     def _check_action(self, action: Any) -> int:
         """Return a legal action as an int."""
@@ -159,42 +158,41 @@ class GameEnv(AECEnv):  # type: ignore[misc]
             number = operator.index(action)
         except TypeError:
             raise self._illegal(action) from None
-        if not 0 <= number < self._num_actions or not self._mask[number]:
+        if not (0 <= number < self._num_actions and self._mask[number]):
             raise self._illegal(action)
         return number
 
     def _illegal(self, action: Any) -> IllegalActionError:
         legal = np.flatnonzero(self._mask).tolist()
-        some = ", ".join(f"{a} ({self.game.action_to_string(self._states, a)})" for a in legal[:4])  # type: ignore[arg-type]
+        some = ", ".join(f"{a} ({self.game.action_to_string(self._states, a)})" for a in legal[:4])
         more = f", ... ({len(legal)} in all)" if len(legal) > 4 else ""
         return IllegalActionError(
             f"{self}: action {action!r:.60} is not legal for {self.agent_selection}; legal: {some}{more}"
         )
 
-    def _next_turn(self) -> None:
-        """Resolve chance, then select who moves, or end the game."""
-        if self._player == CHANCE:
-            self._resolve_chance()
-        self._select()
+    def _begin_turn(self, player: int) -> None:
+        """Resolve chance if it moves next, then select who moves, or end the game."""
+        if player == CHANCE:
+            player = self._resolve_chance()
+        self._player = player
+        if player >= 0:
+            self.agent_selection = self.possible_agents[player]
+        else:
+            self._end()
         if self.turn_time is not None:
             self._turn_started = self.clock()
         if self.render_mode == "human":
             self.render()
 
-    def _select(self) -> None:
-        """Select who moves, or end the game."""
-        if self._player >= 0:
-            self.agent_selection = self.possible_agents[self._player]
-        else:
-            self._end()
-
-    def _resolve_chance(self) -> None:
-        """Draw outcomes until a player moves; each is told to the agents who may see it."""
-        while self._player == CHANCE:
+    def _resolve_chance(self) -> int:
+        """Draw outcomes until a player moves or the game ends; each is told to the agents who may see it."""
+        player = CHANCE
+        while player == CHANCE:
             outcome = draw_outcome(self._states, self._rng, self._max_outcomes)
             self._tell(self._states, outcome)
             self._steps.append((CHANCE, outcome))
-            self._player = advance(self._states, outcome, self._observation, self._mask)
+            player = advance(self._states, outcome, self._observation, self._mask)
+        return player
 
     def _tell(self, states: Any, outcome: int) -> None:
         """Add a chance outcome, about to happen in `states`, to the infos of the agents who may see it."""
@@ -239,6 +237,12 @@ class GameEnv(AECEnv):  # type: ignore[misc]
             self.truncations[agent],
             self.infos[agent],
         )
+
+    def agent_iter(self, max_iter: int = 2**63) -> Iterator[str]:
+        """Yield the selected agent until all have left (a generator: PettingZoo's iterator costs more than a turn)."""
+        while self.agents and max_iter > 0:
+            max_iter -= 1
+            yield self.agent_selection
 
     def observe(self, agent: str) -> Observation:
         """Return what `agent` sees now, in fresh arrays; the mask is all zeros unless it is the agent's turn."""
@@ -344,8 +348,12 @@ class GameEnv(AECEnv):  # type: ignore[misc]
         self._rng = np.array([saved.generator], np.uint64)
         self._observation, self._mask = np.zeros_like(self._observation), np.zeros_like(self._mask)
         self._player = look(self._states, self._observation, self._mask)
-        self._select()
-        self._turn_started = self.clock() - saved.seconds if self.turn_time is not None else 0.0
+        if self._player >= 0:
+            self.agent_selection = self.possible_agents[self._player]
+        else:
+            self._end()
+        if self.turn_time is not None:
+            self._turn_started = self.clock() - saved.seconds
         for _ in range(players - saved.agents):
             self._leave(None)
 
@@ -368,6 +376,12 @@ class GameEnv(AECEnv):  # type: ignore[misc]
                 verbs.apply_action(self._states[0], action)
 
 
+def _deal(game: Game, rng: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
+    """Return the kernel state and the setup of a new game."""
+    setup = game.new_setup(rng)
+    return game.encode(setup), setup
+
+
 def _observation_space(shape: tuple[int, ...], num_actions: int) -> spaces.Dict:
     """What `GameEnv.observe` returns."""
     return spaces.Dict(
@@ -378,9 +392,7 @@ def _observation_space(shape: tuple[int, ...], num_actions: int) -> spaces.Dict:
     )
 
 
-def _check_arguments(
-    name: str, players: int, render_mode: Any, turn_time: Any, clock: Any, observer: Any
-) -> None:
+def _check_arguments(name: str, players: int, render_mode: Any, turn_time: Any, clock: Any, observer: Any) -> None:
     """Raise `OptionError` that names the argument, the value and what is allowed."""
     if render_mode is not None and render_mode not in RENDER_MODES:
         raise OptionError(f"{name}: render_mode = {render_mode!r} is not allowed; allowed: {', '.join(RENDER_MODES)}")

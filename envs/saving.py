@@ -3,7 +3,7 @@
 import json
 import math
 import zlib
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from trilithon.core.errors import SetupError
@@ -27,7 +27,7 @@ class SavedGame:
 
     def to_bytes(self) -> bytes:
         """Return a checksum and the fields as JSON."""
-        body = json.dumps(asdict(self), separators=(",", ":"), sort_keys=True).encode()
+        body = json.dumps(vars(self), separators=(",", ":"), sort_keys=True).encode()
         return _MAGIC + _checksum(body) + b"\n" + body
 
     @classmethod

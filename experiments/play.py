@@ -175,6 +175,26 @@ def _one_of(typed: str, names: Sequence[str]) -> str:
     return typed
 
 
+def sit_down(
+    terminal: Terminal,
+    game: str | None,
+    seats: Sequence[str] | None,
+    seed: int,
+    turn_time: float | None = None,
+    ask: bool = True,
+) -> "Table":
+    """Return a table with what is given; where no `game` (spec) is, and with `ask`, a form asks for all the rest."""
+    form = ask and game is None
+    if not form and game is None:
+        game = list_games()[0]
+    loaded = ask_game(terminal) if form or game is None else load_game(game)
+    if seats is None:
+        seats = ask_seats(terminal, loaded) if form else [HUMAN] + [DEFAULT_OPPONENT] * (loaded.num_players() - 1)
+    if form and turn_time is None:
+        turn_time = ask_turn_time(terminal)
+    return Table(loaded, seats, terminal, seed, turn_time)
+
+
 # --------------------------------------------------------------------------------------------------------------- game
 
 

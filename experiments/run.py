@@ -52,15 +52,25 @@ class RunFolder:
             except OSError as error:
                 raise ConfigError(f"cannot make the run folder {str(path)!r}: {error.strerror or error}") from None
 
+    @staticmethod
+    def check_new(path: str | os.PathLike[str]) -> None:
+        """Raise `ConfigError` where `path` is taken by something else than an empty folder; make nothing."""
+        path = Path(path)
+        try:
+            used = path.exists() and (not path.is_dir() or any(entry.name != _LOCK for entry in path.iterdir()))
+        except OSError as error:
+            raise ConfigError(f"cannot use {str(path)!r}: {error.strerror or error}") from None
+        if used:
+            what = "is not empty" if path.is_dir() else "is a file"
+            raise ConfigError(f"the folder {str(path)!r} {what}; name a new folder, or remove what is there")
+
     @classmethod
     def _create_at(cls, path: Path) -> "RunFolder":
+        cls.check_new(path)
         try:
             path.mkdir(parents=True, exist_ok=True)
-            used = any(entry.name != _LOCK for entry in path.iterdir())
         except OSError as error:
             raise ConfigError(f"cannot make the folder {str(path)!r}: {error.strerror or error}") from None
-        if used:
-            raise ConfigError(f"the folder {str(path)!r} is not empty; name a new one, or remove what is in it")
         return cls(path)
 
     @classmethod

@@ -7,7 +7,7 @@ import numpy as np
 
 from trilithon.core.aeroliths import drawing, kernels, options, text
 from trilithon.core.game import Game, Layout, State
-from trilithon.core.lattice import square_neighbours
+from trilithon.core.lattice import square_neighbours, square_symmetries
 from trilithon.core.rng import seed as make_rng
 from trilithon.core.verbs import CHANCE
 
@@ -94,11 +94,61 @@ class Aeroliths(Game):
         row, column = np.divmod(actions % self._cells, self.options["size"])
         return Layout(
             blocks=blocks,
+            graded={
+                "cells": (1, 2, 3, 4),
+                "own_hand": (3, 4, 5, 6),
+                "other_hand": (3, 4, 5, 6),
+                "pool": (1, 2, 3, 4),
+                "options": (13, 14, 22),
+            },
             neighbours=square_neighbours(width),
             items=("own_hand", "pool"),
             action_items=np.where(places, actions // self._cells, slots + actions - self._slots * self._cells),
             action_cells=np.where(places, row * width + column, -1),
         )
+
+    def outcomes(self) -> np.ndarray:
+        """Won, drawn, lost."""
+        return np.array([[1.0, -1.0], [0.0, 0.0], [-1.0, 1.0]])
+
+    def symmetries(self) -> tuple[np.ndarray, np.ndarray]:
+        """The square's eight symmetries, sides turning with the board, times four rotations of the elements."""
+        layout = self.layout()
+        size = self.options["size"]
+        width = math.isqrt(layout.blocks["cells"][1][0])
+        cell_maps, side_maps = square_symmetries(size)
+        actions = np.arange(self.num_distinct_actions())
+        places = actions < self._slots * self._cells
+        observations, action_maps = [], []
+        for cells, sides in zip(cell_maps, side_maps, strict=True):
+            source = np.argsort(cells)  # the old cell that comes to lie on each new one
+            action_map = np.where(places, actions - actions % self._cells + source[actions % self._cells], actions)
+            rows, columns = np.divmod(np.arange(self._cells), size)
+            padded = np.arange(width * width)
+            padded[rows * width + columns] = source // size * width + source % size
+            for turn in range(4):
+                observations.append(self._observation_map(layout, padded, np.argsort(sides), turn))
+                action_maps.append(action_map)
+        return np.array(observations), np.array(action_maps)
+
+    @staticmethod
+    def _observation_map(layout: Layout, cells: np.ndarray, sides: np.ndarray, turn: int) -> np.ndarray:
+        """The old entry of every new entry: cells moved, sides of every Litho moved, elements turned."""
+        elements = (np.arange(4) - turn) % 4
+        out = np.arange(sum(int(np.prod(shape)) for _, shape in layout.blocks.values()))
+        for name, (offset, shape) in layout.blocks.items():
+            if name == "options":
+                continue
+            block = np.arange(offset, offset + int(np.prod(shape))).reshape(shape)
+            first = layout.graded[name][0]
+            columns = np.arange(shape[1])
+            columns[first : first + 4] = first + sides
+            columns[first + 4 : first + 8] = first + 4 + elements
+            if name == "cells":
+                columns[first + 8 : first + 12] = first + 8 + elements
+                block = block[cells]
+            out[offset : offset + block.size] = block[:, columns].ravel()
+        return out
 
     # ------------------------------------------------------------------------------------------------------- hooks
 

@@ -1,0 +1,104 @@
+"""A network as the evaluator of a batch of kernel states: observations and features in, priors and values out."""
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from trilithon.agents.network import NUM_ACTION_FEATURES
+from trilithon.core import verbs
+from trilithon.core.game import Game
+from trilithon.core.jit import kernel
+from trilithon.core.verbs import TERMINAL
+
+
+@kernel
+def action_features(state, actions, k, work, values, out):
+    """Fill ``out[action, :]``, float32 ``[A, 5]``, for the legal ``actions[:k]`` of `state`; other rows are kept.
+
+    What the action does at once, for the mover: heuristic after it, its gain, the tie-break cost c as c / (10 + c),
+    whether the game ends, the return if it does. ``work[0]`` and `values`, float64 ``[n]``, are work space.
+    """
+    player = state.current_player
+    verbs.heuristic(state, values)
+    before = values[player]
+    for i in range(k):
+        action = actions[i]
+        cost = verbs.tie_break(state, action)
+        work[0] = state
+        verbs.apply_action(work[0], action)
+        verbs.heuristic(work[0], values)
+        after = values[player]
+        out[action, 0] = after
+        out[action, 1] = after - before
+        out[action, 2] = cost / (10.0 + abs(cost))
+        ended = work[0].current_player == TERMINAL
+        out[action, 3] = 1.0 if ended else 0.0
+        out[action, 4] = after if ended else 0.0
+
+
+@kernel
+def write_inputs(states, indices, count, actions, work, values, observations, features, mask):
+    """Fill rows 0..count - 1 of the network's inputs for the decision nodes ``states[indices[row, 0], indices[row, 1]]``.
+
+    `observations` float32 ``[R, O]``, `features` float32 ``[R, A, 5]``, `mask` bool ``[R, A]``; the observer is the
+    mover.
+    """
+    for row in range(count):
+        state = states[indices[row, 0], indices[row, 1]]
+        verbs.observe(state, state.current_player, observations[row])
+        k = verbs.legal_actions(state, actions)
+        features[row, :, :] = 0.0
+        mask[row, :] = False
+        for i in range(k):
+            mask[row, actions[i]] = True
+        action_features(state, actions, k, work, values, features[row])
+
+
+class NetworkEvaluator:
+    """Evaluates up to `batch` states at a time; always that many rows, so that a row's bits never depend on the others.
+
+    (In torch the last bits of a row differ between batch sizes; a fixed size makes runs repeatable.)
+    """
+
+    def __init__(self, game: Game, network: torch.nn.Module, batch: int, margin_weight: float) -> None:
+        self.game, self.network, self.batch = game, network.eval(), batch
+        size, n = game.num_distinct_actions(), game.num_players()
+        self._observations = np.zeros((batch, *game.observation_tensor_shape()), np.float32)
+        self._features = np.zeros((batch, size, NUM_ACTION_FEATURES), np.float32)
+        self._mask = np.ones((batch, size), np.bool_)
+        self._actions = np.zeros(size + 1, np.int32)
+        self._work = np.zeros(1, game.dtype)
+        self._values = np.zeros(n)
+        self._tensors = tuple(torch.from_numpy(a) for a in (self._observations, self._features, self._mask))
+        outcomes = torch.from_numpy(game.outcomes()).float()
+        self._outcomes = outcomes * (1.0 - margin_weight)
+        self._margin_weight = margin_weight
+
+    def __call__(self, states: np.ndarray, indices: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return prior logits float32 ``[count, A]`` and values float64 ``[count, n]``, the observer (mover) first.
+
+        `states` is ``[B, M]``; rows of `indices`, int ``[R, 2]``, pick the decision nodes.
+        """
+        write_inputs(
+            states,
+            indices,
+            count,
+            self._actions,
+            self._work,
+            self._values,
+            self._observations,
+            self._features,
+            self._mask,
+        )
+        with torch.inference_mode():
+            logits, outcome_logits, margins = self.network(*self._tensors)
+            values = torch.softmax(outcome_logits, -1) @ self._outcomes + self._margin_weight * margins
+        return logits.numpy()[:count], values.double().numpy()[:count]
+
+
+def single_indices(count: int) -> np.ndarray:
+    """Return `indices` for states ``[count, 1]``."""
+    indices: Any = np.zeros((count, 2), np.int32)
+    indices[:, 0] = np.arange(count)
+    return indices  # type: ignore[no-any-return]

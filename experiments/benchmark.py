@@ -1,0 +1,281 @@
+"""`trilithon bench`: named measurements of speed, each run five times, the median printed.
+
+A measurement is a generator function: what comes before its first ``yield`` is preparation (compiling included), and
+every ``next`` is one timed run that yields its value. Rates are per second of one core.
+"""
+
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trilithon.core.errors import OptionError, TrilithonError
+from trilithon.core.game import Game
+from trilithon.core.registry import load_game
+
+RUNS = 5
+DEALS = 64  # different random deals in every measurement of a game
+BATCH = 1024  # positions a call, where positions are looked at in batches
+BASIC: dict[str, Any] = {"open_hands": True}
+ALL_RULES: dict[str, Any] = {**BASIC, "same": True, "plus": True, "combo": True, "wall": True}
+ALL_RULES["elemental_cells"] = "random"
+
+# From `import` to the first step, in a new process; what is printed is seconds.
+_FIRST_STEP = """
+import sys, time
+start = time.perf_counter()
+from trilithon.envs import aeroliths_v0
+env = aeroliths_v0.env()
+env.reset(seed=0)
+env.step(int(env.last()[0]["action_mask"].argmax()))
+seconds = time.perf_counter() - start
+assert "torch" not in sys.modules, "torch was imported"
+print(seconds)
+"""
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A named measurement."""
+
+    name: str
+    unit: str
+    runs: Callable[[], Iterator[float]]
+    digits: int = 0  # after the point, for people
+
+
+@dataclass(frozen=True)
+class Result:
+    """The values of a measurement's runs."""
+
+    benchmark: Benchmark
+    runs: list[float]
+
+    @property
+    def value(self) -> float:
+        """The median."""
+        return statistics.median(self.runs)
+
+    def __str__(self) -> str:
+        digits = self.benchmark.digits
+        spread = f"{min(self.runs):,.{digits}f} .. {max(self.runs):,.{digits}f}"
+        return f"{self.benchmark.name:<32} {self.value:>14,.{digits}f} {self.benchmark.unit:<15} ({spread})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as a JSON object."""
+        return {
+            "name": self.benchmark.name,
+            "value": self.value,
+            "unit": self.benchmark.unit,
+            "runs": self.runs,
+        }
+
+
+def run_benchmarks(names: Sequence[str] = (), runs: int = RUNS) -> Iterator[Result]:
+    """Run the benchmarks whose names begin with one of `names` (all where empty), one after another."""
+    for benchmark in select(names):
+        values = benchmark.runs()
+        yield Result(benchmark, [float(next(values)) for _ in range(runs)])
+
+
+def select(names: Sequence[str]) -> list[Benchmark]:
+    """The benchmarks whose names begin with one of `names`, in the registry's order; `OptionError` for no match."""
+    for name in names:
+        if not any(benchmark.name.startswith(name) for benchmark in BENCHMARKS):
+            known = ", ".join(benchmark.name for benchmark in BENCHMARKS)
+            raise OptionError(f"no benchmark begins with {name!r:.60}; known: {known}")
+    return [b for b in BENCHMARKS if not names or any(b.name.startswith(name) for name in names)]
+
+
+def machine() -> dict[str, Any]:
+    """What the figures were measured on."""
+    return {
+        "system": platform.system(),
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "load": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
+    }
+
+
+def _processor() -> str:
+    """The processor's name, where the system tells."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
+        return next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python and of the packages that matter for speed."""
+    found = {"python": platform.python_version()}
+    for package in ("trilithon", "numpy", "numba", "pettingzoo", "torch"):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "missing"
+    return found
+
+
+# -------------------------------------------------------------------------------------------------------------- rules
+
+
+def deals(game: Game, count: int = DEALS) -> np.ndarray:
+    """Kernel states ``[count]`` at the start of different random deals."""
+    return np.concatenate([game.new_initial_state(seed).array for seed in range(count)])
+
+
+def playout_speed(size: int, options: dict[str, Any]) -> Callable[[], Iterator[float]]:
+    """Random playouts with legal-action lists: players' actions a second."""
+
+    def runs() -> Iterator[float]:
+        from trilithon.agents.playout import Playouts
+
+        game = load_game("aeroliths", size=size, **options)
+        states, playouts, rng = deals(game), Playouts(game), np.zeros(1, np.uint64)
+        games = 2_500_000 // game.max_game_length()
+        playouts.run(states, DEALS, rng)  # compiles
+        while True:
+            start = time.perf_counter()
+            steps, _ = playouts.run(states, games, rng)
+            yield steps / (time.perf_counter() - start)
+
+    return runs
+
+
+def observe_speed() -> Iterator[float]:
+    """Observations of positions in the middle of games, many at a call: positions a second."""
+    from trilithon.agents.playout import observe_batch
+    from trilithon.core.verbs import apply_action, legal_actions
+
+    game = load_game("aeroliths", same=True, elemental_cells="random")
+    states = np.resize(deals(game), BATCH)
+    actions = np.zeros(game.num_distinct_actions() + 1, np.int32)
+    for i in range(BATCH):
+        for _ in range(i % 8):
+            legal_actions(states[i], actions)
+            apply_action(states[i], int(actions[0]))
+    out = np.zeros((BATCH, *game.observation_tensor_shape()), np.float32)
+    observe_batch(states, out)
+    while True:
+        start = time.perf_counter()
+        for _ in range(200):
+            observe_batch(states, out)
+        yield 200 * BATCH / (time.perf_counter() - start)
+
+
+# ------------------------------------------------------------------------------------------------------- environments
+
+GAMES = 2000  # a run of an environment
+
+
+def env_speed(kind: str) -> Callable[[], Iterator[float]]:
+    """Steps a second of an environment, with observation and mask of every step."""
+
+    def runs() -> Iterator[float]:
+        actions = _random_games()
+        env = _make_env(kind)
+        while True:
+            yield 1.0 / _seconds_per_step(env, actions)
+
+    return runs
+
+
+def wrapper_cost() -> Iterator[float]:
+    """What PettingZoo's three stock wrappers add to a step of our raw environment: microseconds."""
+    actions = _random_games()
+    raw, wrapped = _make_env("raw"), _make_env("stock")
+    while True:
+        yield 1e6 * (_seconds_per_step(wrapped, actions) - _seconds_per_step(raw, actions))
+
+
+def _make_env(kind: str) -> Any:
+    from pettingzoo.utils import wrappers
+
+    from trilithon.envs import aeroliths_v0
+
+    if kind == "env":
+        return aeroliths_v0.env()
+    raw = aeroliths_v0.raw_env()
+    if kind == "raw":
+        return raw
+    checked = wrappers.AssertOutOfBoundsWrapper(wrappers.TerminateIllegalWrapper(raw, illegal_reward=-1))
+    return wrappers.OrderEnforcingWrapper(checked)
+
+
+def _random_games() -> list[list[int]]:
+    """Actions of random games from seeds 0, 1, ...: chosen beforehand, so that only the environment is timed."""
+    env, rng = _make_env("raw"), np.random.default_rng(0)
+    games = []
+    for seed in range(GAMES):
+        env.reset(seed=seed)
+        actions: list[int] = []
+        while not any(env.terminations.values()):
+            actions.append(int(rng.choice(np.flatnonzero(env.last()[0]["action_mask"]))))
+            env.step(actions[-1])
+        games.append(actions)
+    return games
+
+
+def _seconds_per_step(env: Any, games: list[list[int]]) -> float:
+    """Play the games, with `last` before every step; setups are drawn outside the clock."""
+    total = 0.0
+    for seed, actions in enumerate(games):
+        env.reset(seed=seed)
+        start = time.perf_counter()
+        for action in actions:
+            env.last()
+            env.step(action)
+        total += time.perf_counter() - start
+    return total / sum(len(actions) for actions in games)
+
+
+# ------------------------------------------------------------------------------------------------------------ start-up
+
+
+def start_seconds(warm: bool) -> Callable[[], Iterator[float]]:
+    """Seconds from `import` to the first step of a new process, with an empty or with a filled compile cache."""
+
+    def runs() -> Iterator[float]:
+        with tempfile.TemporaryDirectory(prefix="trilithon-bench-") as folder:
+            if warm:
+                _first_step(folder)
+            for number in range(1000):
+                yield _first_step(folder if warm else str(Path(folder) / str(number)))
+
+    return runs
+
+
+def _first_step(cache: str) -> float:
+    environment = {**os.environ, "TRILITHON_CACHE_DIR": cache}
+    command = [sys.executable, "-c", _FIRST_STEP]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        raise TrilithonError(f"the start-up benchmark failed: {last}")
+    return float(done.stdout)
+
+
+BENCHMARKS: list[Benchmark] = [
+    *(
+        Benchmark(f"playouts/aeroliths/{size}x{size}/{name}", "placements/s", playout_speed(size, options))
+        for size in (3, 4, 5)
+        for name, options in (("basic", BASIC), ("all", ALL_RULES))
+    ),
+    Benchmark("aec/aeroliths/raw", "steps/s", env_speed("raw")),
+    Benchmark("aec/aeroliths/env", "steps/s", env_speed("env")),
+    Benchmark("aec/pettingzoo-wrappers", "us/step added", wrapper_cost, digits=1),
+    Benchmark("observe/aeroliths", "positions/s", observe_speed),
+    Benchmark("start/warm", "s", start_seconds(warm=True), digits=2),
+    Benchmark("compile/cold", "s", start_seconds(warm=False), digits=2),
+]

@@ -1,0 +1,1 @@
+"""What the subcommands of `trilithon` do; the parser is in cli.py."""
