@@ -4,7 +4,7 @@ from setuptools import find_packages, setup
 
 FOLDERS = ["core", "envs", "agents", "experiments", "notebooks"]
 
-# pyproject.toml alone would need every sub-package listed, and a forgotten one would be missing from the wheel in silence.
+# pyproject.toml alone would need every sub-package listed; a forgotten one would be missing from the wheel in silence.
 package_dir = {f"trilithon.{folder}": folder for folder in FOLDERS}
 packages = []
 for folder in FOLDERS:

@@ -1,6 +1,5 @@
 """Agents: one algorithm a file, and no game named in any of them."""
 
-from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -43,6 +42,6 @@ def load_agent(spec: str, game: Game | None = None, seed: Any = 0) -> Agent:
     raise SpecError(f"unknown agent {name!r}; {suggest(name, _AGENTS)}; or the path of a checkpoint or run folder")
 
 
-def _agent_class(name: str) -> Callable[..., Any]:
+def _agent_class(name: str) -> type[Agent]:
     module, attribute = _AGENTS[name]
-    return getattr(import_module(module), attribute)  # type: ignore[no-any-return]
+    return getattr(import_module(module), attribute)

@@ -60,7 +60,7 @@ def build_network(game: Game, settings: Mapping[str, Any]) -> "ItemCellNetwork":
 
 
 def find_checkpoint(path: str | Path) -> Path:
-    """Return a checkpoint's card: of a card, weights, their common beginning, or a run folder (its newest whole one)."""
+    """Return a checkpoint's card: of a card, weights, their common stem, or a run folder (its newest whole one)."""
     path = Path(path)
     if path.is_dir():
         folder = path / "checkpoints" if (path / "checkpoints").is_dir() else path

@@ -39,7 +39,7 @@ def action_features(state, actions, k, work, values, out):
 
 @kernel
 def write_inputs(states, indices, count, actions, work, values, observations, features, mask):
-    """Fill rows 0..count - 1 of the network's inputs for the decision nodes ``states[indices[row, 0], indices[row, 1]]``.
+    """Fill rows 0..count - 1 of the network's inputs for decision nodes ``states[indices[row, 0], indices[row, 1]]``.
 
     `observations` float32 ``[R, O]``, `features` float32 ``[R, A, 5]``, `mask` bool ``[R, A]``; the observer is the
     mover.
@@ -101,4 +101,4 @@ def single_indices(count: int) -> np.ndarray:
     """Return `indices` for states ``[count, 1]``."""
     indices: Any = np.zeros((count, 2), np.int32)
     indices[:, 0] = np.arange(count)
-    return indices  # type: ignore[no-any-return]
+    return indices

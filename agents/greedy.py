@@ -61,7 +61,7 @@ def evaluate_actions(states, actions, outcomes, probabilities, stack, scratch, q
 def best_of(values: np.ndarray, costs: np.ndarray) -> np.ndarray:
     """Return which actions share the best value and, among those, the least cost: bool ``[k]``."""
     best = values >= values.max() - _TOLERANCE
-    return best & (costs <= costs[best].min() + _TOLERANCE)  # type: ignore[no-any-return]
+    return best & (costs <= costs[best].min() + _TOLERANCE)
 
 
 def draw_one(best: np.ndarray, rng: np.ndarray) -> int:

@@ -26,6 +26,12 @@ class ItemCellNetwork(nn.Module):
     from the observer's side (own first, then clockwise).
     """
 
+    neighbours: Tensor
+    action_items: Tensor
+    action_cells: Tensor
+    pairs: Tensor
+    thresholds: Tensor
+
     def __init__(self, game: Game, channels: int = 48, layers: int = 3) -> None:
         super().__init__()
         layout = game.layout()

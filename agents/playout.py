@@ -13,7 +13,7 @@ from trilithon.core.verbs import CHANCE, TERMINAL, apply_action, chance_outcomes
 
 @kernel
 def playout(state, actions, probabilities, rng):
-    """Play `state` to its end in place, uniformly over the list of legal actions; return the players' actions played."""
+    """Play `state` to its end in place, uniformly over legal actions; return the number of players' actions."""
     steps = 0
     while state.current_player != TERMINAL:
         if state.current_player == CHANCE:
@@ -28,7 +28,7 @@ def playout(state, actions, probabilities, rng):
 
 @kernel
 def playouts(states, count, rng, work, actions, probabilities, ends, totals):
-    """Play `count` uniformly random games, the i-th from ``states[i % B]``; return the number of players' actions.
+    """Play `count` uniformly random games, the i-th from ``states[i % B]``; return how often players acted.
 
     The list of legal actions is made before every action. `totals`, float64 ``[n]``, gets the sum of the returns;
     `states` keep what they hold; `rng` is advanced. Work space: `work` one state, `actions` int32
@@ -53,7 +53,8 @@ def observe_batch(states, out):
     At chance and after the end the row is player 0's.
     """
     for b in range(states.shape[0]):
-        observe(states[b], max(0, np.int64(states[b].current_player)), out[b])
+        player = np.int64(states[b].current_player)
+        observe(states[b], player if player > 0 else 0, out[b])
 
 
 class Playouts:

@@ -276,10 +276,10 @@ class Search:
         visits = self.visits(b).astype(np.float64)
         sums = visits @ self.tree.children_values[b, 0, : len(visits)]
         if self.evaluator is None:
-            return sums / max(visits.sum(), 1.0)  # type: ignore[no-any-return]
-        return (sums + self.tree.raw_values[b, 0]) / (visits.sum() + 1.0)  # type: ignore[no-any-return]
+            return sums / max(visits.sum(), 1.0)
+        return (sums + self.tree.raw_values[b, 0]) / (visits.sum() + 1.0)
 
     def variation(self, b: int) -> list[int]:
         """Return the most visited line of play."""
         length = principal_variation(self.tree, b, 0, self._visits_buffer)
-        return self._visits_buffer[:length].tolist()  # type: ignore[no-any-return]
+        return self._visits_buffer[:length].tolist()

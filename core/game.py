@@ -259,7 +259,7 @@ class State:
         if self.is_chance_node():
             return [action for action, _ in self.chance_outcomes()]
         out = np.empty(self.game.num_distinct_actions() + 1, np.int32)
-        return out[: verbs.legal_actions(self.array[0], out)].tolist()  # type: ignore[no-any-return]
+        return out[: verbs.legal_actions(self.array[0], out)].tolist()
 
     def legal_actions_mask(self) -> np.ndarray:
         """Return bool ``[num_distinct_actions]``, all False unless a player is to move."""

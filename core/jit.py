@@ -25,7 +25,10 @@ from numba.extending import intrinsic
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-JIT_ENABLED = not numba.config.DISABLE_JIT
+# numba fills its config module at run time, which type checkers cannot see.
+_config: Any = numba.config
+
+JIT_ENABLED = not _config.DISABLE_JIT
 _SOURCE_FOLDERS = ("core", "envs", "agents")
 _STALE_AFTER_DAYS = 30
 _digests: dict[str, str] = {}
@@ -44,7 +47,7 @@ def kernel(function: Function) -> Function:
     if not JIT_ENABLED:
         return function
     _add_sources(Path(function.__code__.co_filename).parent)
-    dispatcher = numba.njit(nogil=True, error_model="numpy")(function)
+    dispatcher: Any = numba.njit(nogil=True, error_model="numpy")(function)
     _dispatchers.append(dispatcher)
     _enable_cache(dispatcher)
     return dispatcher
@@ -62,8 +65,7 @@ def shared_table(name: str, table: np.ndarray) -> Callable[[], np.ndarray]:
     llvmlite.binding.add_symbol(symbol, table.ctypes.data)
     shape, dtype = table.shape, table.dtype
 
-    @intrinsic
-    def address(typing_context: Any) -> Any:
+    def address_of(typing_context: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             module = builder.module
             if symbol in module.globals:
@@ -73,6 +75,8 @@ def shared_table(name: str, table: np.ndarray) -> Callable[[], np.ndarray]:
             return builder.bitcast(variable, context.get_value_type(types.voidptr))
 
         return types.voidptr(), generate
+
+    address: Any = intrinsic(address_of)
 
     @numba.njit(nogil=True)
     def get() -> np.ndarray:
@@ -84,7 +88,7 @@ def shared_table(name: str, table: np.ndarray) -> Callable[[], np.ndarray]:
 def cache_folder() -> Path:
     """The folder of the compile cache now: ``$TRILITHON_CACHE_DIR`` or the user's cache folder, and the digest."""
     settings = [numba.__version__, llvmlite.__version__, np.__version__, sys.version, *sorted(_digests.values())]
-    settings += [str(numba.config.BOUNDSCHECK), str(numba.config.OPT), str(numba.config.DEBUG_JIT)]
+    settings += [str(_config.BOUNDSCHECK), str(_config.OPT), str(_config.DEBUG_JIT)]
     digest = hashlib.sha256("\0".join(settings).encode()).hexdigest()[:16]
     return _cache_root() / f"kernels-{digest}"
 
@@ -133,17 +137,17 @@ def _digest_of(folder: Path) -> str:
 def _enable_cache(dispatcher: Any) -> None:
     """Point one dispatcher at the present cache folder, or at none where no folder can be written."""
     folder = cache_folder()
-    previous = numba.config.CACHE_DIR
+    previous = _config.CACHE_DIR
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if not os.access(folder, os.W_OK):
             return
-        numba.config.CACHE_DIR = str(folder)
+        _config.CACHE_DIR = str(folder)
         dispatcher.enable_caching()
     except (OSError, RuntimeError):
         pass  # compiled anew in every process, and right all the same
     finally:
-        numba.config.CACHE_DIR = previous
+        _config.CACHE_DIR = previous
 
 
 def _digest_own_sources() -> None:

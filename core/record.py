@@ -124,10 +124,8 @@ class GameRecord:
 
     def replay(self) -> State:
         """Return the state after the last step; `RecordError` names the step that does not fit."""
-        state = None
-        for state, _ in self._walk():
-            pass
-        return state if state is not None else self.initial_state()
+        walked = [state for state, _ in self._walk()]
+        return walked[-1] if walked else self.initial_state()
 
     def verify(self) -> State:
         """Replay and compare everything stored (states, legal actions, returns); return the last state."""
@@ -137,7 +135,8 @@ class GameRecord:
             raise
         except TrilithonError as error:
             raise RecordError(f"setup: {error}") from None
-        for number, (state, legal) in enumerate(self._walk()):  # noqa: B007
+        for number, (after, legal) in enumerate(self._walk()):
+            state = after
             if self.legal is not None and self.legal[number] != legal:
                 raise RecordError(f"step {number}: the stored legal actions differ from the rules'")
             if self.states is not None and self.states[number] != state.to_dict():
@@ -196,15 +195,14 @@ def read_records(path: str | Path) -> list[GameRecord]:
         return [record for shard in sorted(path.glob("*.parquet")) for record in read_records(shard)]
     if not path.is_file():
         raise RecordError(f"{str(path)!r}: there is no such record file")
+    records: list[GameRecord] = []
     try:
         rows: Iterable[Any]
         if path.suffix == ".parquet":
             rows = (_from_row(row) for row in _read_parquet(path).iter_rows(named=True))
         else:
             rows = (GameRecord.from_json(line) for line in path.read_text("utf-8").splitlines() if line.strip())
-        records = []
-        for row in rows:
-            records.append(row)
+        records.extend(rows)
         return records
     except UnicodeDecodeError:
         raise RecordError(f"{str(path)!r}: not a UTF-8 text") from None

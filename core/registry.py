@@ -12,7 +12,7 @@ from trilithon.core.spec import parse_spec
 if TYPE_CHECKING:
     from trilithon.core.game import Game
 
-Factory = Callable[..., "Game"]
+Factory = Callable[..., "Game"]  # a game class, or what makes one
 
 # Modules are imported at first use: a game costs nothing until it is loaded.
 _OWN_GAMES = {"aeroliths": "trilithon.core.aeroliths"}
@@ -40,12 +40,12 @@ def list_games() -> list[str]:
 def game_factory(name: str) -> Factory:
     """Return what makes the game `name`; `SpecError` lists the known names."""
     if name in _OWN_GAMES:
-        return import_module(_OWN_GAMES[name]).GAME  # type: ignore[no-any-return]
+        return import_module(_OWN_GAMES[name]).GAME
     if name in _registered:
         return _registered[name]
     for entry in entry_points(group=_ENTRY_POINT_GROUP):
         if entry.name == name:
-            return entry.load()  # type: ignore[no-any-return]
+            return entry.load()
     raise SpecError(f"unknown game {name!r}; {suggest(name, list_games())}")
 
 

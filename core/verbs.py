@@ -149,47 +149,47 @@ def _overload_verbs() -> None:
     """Teach the compiler each verb; numba wants the verb's own parameter names in chooser and implementation."""
 
     @overload(legal_actions)
-    def _legal_actions(state, out):  # type: ignore[no-untyped-def]
+    def _legal_actions(state, out):
         function = _compiled(state, "legal_actions")
         return function and (lambda state, out: function(state, out))
 
     @overload(chance_outcomes)
-    def _chance_outcomes(state, out, probabilities):  # type: ignore[no-untyped-def]
+    def _chance_outcomes(state, out, probabilities):
         function = _compiled(state, "chance_outcomes")
         return function and (lambda state, out, probabilities: function(state, out, probabilities))
 
     @overload(apply_action)
-    def _apply_action(state, action):  # type: ignore[no-untyped-def]
+    def _apply_action(state, action):
         function = _compiled(state, "apply_action")
         return function and (lambda state, action: function(state, action))
 
     @overload(returns)
-    def _returns(state, out):  # type: ignore[no-untyped-def]
+    def _returns(state, out):
         function = _compiled(state, "returns")
         return function and (lambda state, out: function(state, out))
 
     @overload(heuristic)
-    def _heuristic(state, out):  # type: ignore[no-untyped-def]
+    def _heuristic(state, out):
         function = _compiled(state, "heuristic")
         return function and (lambda state, out: function(state, out))
 
     @overload(observe)
-    def _observe(state, player, out):  # type: ignore[no-untyped-def]
+    def _observe(state, player, out):
         function = _compiled(state, "observe")
         return function and (lambda state, player, out: function(state, player, out))
 
     @overload(determinize)
-    def _determinize(state, player, rng):  # type: ignore[no-untyped-def]
+    def _determinize(state, player, rng):
         function = _compiled(state, "determinize")
         return function and (lambda state, player, rng: function(state, player, rng))
 
     @overload(margin)
-    def _margin(state, out):  # type: ignore[no-untyped-def]
+    def _margin(state, out):
         function = _compiled(state, "margin")
         return function and (lambda state, out: function(state, out))
 
     @overload(tie_break)
-    def _tie_break(state, action):  # type: ignore[no-untyped-def]
+    def _tie_break(state, action):
         function = _compiled(state, "tie_break")
         return function and (lambda state, action: function(state, action))
 

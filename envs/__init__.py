@@ -1,1 +1,1 @@
-
+"""Environments: PettingZoo faces of the games in `trilithon.core`."""

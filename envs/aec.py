@@ -6,13 +6,13 @@ are ``{"observation": float32, "action_mask": int8}``; who does not move has a m
 end and then the game's returns.
 """
 
+import copy
 import math
 import operator
 import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-import gymnasium
 import numpy as np
 from gymnasium import spaces
 from pettingzoo import AECEnv
@@ -20,18 +20,17 @@ from pettingzoo import AECEnv
 from trilithon.core import verbs
 from trilithon.core.errors import IllegalActionError, OptionError, SetupError
 from trilithon.core.game import Game, State
-from trilithon.core.picture import to_rgb_array
 from trilithon.core.rng import game_streams
 from trilithon.core.verbs import CHANCE, TERMINAL
+from trilithon.envs.rendering import RENDER_MODES, check_rendering, show
 from trilithon.envs.saving import SavedGame
 from trilithon.envs.stepping import advance, draw_action, draw_outcome, look, watch
+from trilithon.envs.timer import TurnTimer
 
 Observation = dict[str, np.ndarray]
-RENDER_MODES = ("human", "ansi", "rgb_array", "svg")
-PICTURE_WIDTH = 480  # pixels
 
 
-class GameEnv(AECEnv):  # type: ignore[misc]
+class GameEnv(AECEnv[str, Observation, int]):
     """A game as an AEC environment; see docs/environments.md for what is promised.
 
     `ended_by_limit` says of an ended game (kernel state ``[1]``) whether a limit cut it off, which is then a truncation
@@ -54,17 +53,11 @@ class GameEnv(AECEnv):  # type: ignore[misc]
     ) -> None:
         super().__init__()
         players = game.num_players()
-        _check_arguments(name, players, render_mode, turn_time, clock, observer)
+        check_rendering(name, game, render_mode, observer)
         self.game = game
-        self.metadata = {
-            "name": name,
-            "render_modes": list(RENDER_MODES),
-            "is_parallelizable": False,
-            "render_fps": 1,
-        }
+        modes = list(RENDER_MODES)
+        self.metadata = {"name": name, "render_modes": modes, "is_parallelizable": False, "render_fps": 1}
         self.render_mode = render_mode
-        self.turn_time = turn_time
-        self.clock = clock
         self.observer = observer
         self.ended_by_limit = ended_by_limit
         self.possible_agents = [f"player_{seat}" for seat in range(players)]
@@ -75,13 +68,13 @@ class GameEnv(AECEnv):  # type: ignore[misc]
         self.observation_spaces = {agent: _observation_space(shape, self._num_actions) for agent in self._seats}
         self.action_spaces = {agent: spaces.Discrete(self._num_actions) for agent in self._seats}
         self.state_space = spaces.Box(-1.0, 1.0, (players * math.prod(shape),), np.float32)
-        self._rng: np.ndarray | None = None  # uint64[1], what chance and later setups are drawn from
+        self._rng: Any = None  # uint64[1], what chance and later setups are drawn from
         self._setup: dict[str, Any] = {}
         self._steps: list[tuple[int, int]] = []  # (player or CHANCE, action) since the setup
         self._timed_out: list[int] = []  # numbers of the steps that were played for a player whose time ran out
-        self._states: np.ndarray | None = None  # kernel state [1]
+        self._states: Any = None  # kernel state [1]
+        self._timer = None if turn_time is None else TurnTimer(name, turn_time, clock)
         self._player = TERMINAL  # who moves; never CHANCE between calls
-        self._turn_started = 0.0  # on `clock`
         # What the mover sees; handed out as copies, so that nobody can change what is legal.
         self._observation = np.zeros(shape, np.float32)
         self._mask = np.zeros(self._num_actions, np.int8)
@@ -105,17 +98,11 @@ class GameEnv(AECEnv):  # type: ignore[misc]
         ignored. `SetupError` and `OptionError` leave the environment as it was.
         """
         if options is not None and not isinstance(options, Mapping):
-            raise OptionError(
-                f"{self}: reset(options={options!r:.60}) must be a dict such as {{'setup': ...}}, or None"
-            )
-        if seed is not None:
-            setup_rng, rng = game_streams(seed)
+            raise OptionError(f"{self}: reset(options=...) takes a dict such as {{'setup': ...}}, not {options!r:.60}")
+        if seed is None and self._rng is not None:
+            setup_rng = rng = self._rng.copy()
         else:
-            if self._rng is None:
-                rng = game_streams(np.random.SeedSequence().entropy)[1]
-            else:
-                rng = self._rng.copy()
-            setup_rng = rng
+            setup_rng, rng = game_streams(np.random.SeedSequence().entropy if seed is None else seed)
         setup = options.get("setup") if options else None
         if setup is None:
             states, setup = _deal(self.game, setup_rng)
@@ -134,7 +121,7 @@ class GameEnv(AECEnv):  # type: ignore[misc]
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
         self.terminations = dict.fromkeys(self.agents, False)
         self.truncations = dict.fromkeys(self.agents, False)
-        self.infos = {agent: {"timed_out": False, "chance": []} for agent in self.agents}
+        self.infos: dict[str, Any] = {agent: {"timed_out": False, "chance": []} for agent in self.agents}
 
     def step(self, action: Any) -> None:
         """Play the selected agent's action; None once its game is over. `IllegalActionError` names a few legal ones."""
@@ -142,7 +129,7 @@ class GameEnv(AECEnv):  # type: ignore[misc]
         if player < 0:
             self._leave(action)
             return
-        overrun = self.turn_time is not None and self._seconds() > self.turn_time
+        overrun = self._timer is not None and self._timer.overrun()
         if overrun:
             number = draw_action(self._states, self._rng, self._num_actions)
             self._timed_out.append(len(self._steps))
@@ -179,8 +166,8 @@ class GameEnv(AECEnv):  # type: ignore[misc]
             self.agent_selection = self.possible_agents[player]
         else:
             self._end()
-        if self.turn_time is not None:
-            self._turn_started = self.clock()
+        if self._timer is not None:
+            self._timer.start()
         if self.render_mode == "human":
             self.render()
 
@@ -194,7 +181,7 @@ class GameEnv(AECEnv):  # type: ignore[misc]
             player = advance(self._states, outcome, self._observation, self._mask)
         return player
 
-    def _tell(self, states: Any, outcome: int) -> None:
+    def _tell(self, states: np.ndarray, outcome: int) -> None:
         """Add a chance outcome, about to happen in `states`, to the infos of the agents who may see it."""
         for seat, agent in enumerate(self.possible_agents):
             if not self.game.is_hidden(states, outcome, seat):
@@ -205,8 +192,8 @@ class GameEnv(AECEnv):  # type: ignore[misc]
     def _end(self) -> None:
         """Pay the returns; a game that a limit cut off is truncated, any other is terminated."""
         returns = np.zeros(len(self.possible_agents))
-        verbs.returns(self._states[0], returns)  # type: ignore[index]
-        truncated = self.ended_by_limit is not None and self.ended_by_limit(self.game, self._states)  # type: ignore[arg-type]
+        verbs.returns(self._states[0], returns)
+        truncated = self.ended_by_limit is not None and self.ended_by_limit(self.game, self._states)
         self.terminations = dict.fromkeys(self.agents, not truncated)
         self.truncations = dict.fromkeys(self.agents, truncated)
         self.rewards = dict(zip(self.agents, returns.tolist(), strict=True))
@@ -278,23 +265,8 @@ class GameEnv(AECEnv):  # type: ignore[misc]
     # ------------------------------------------------------------------------------------------------------- render
 
     def render(self) -> str | np.ndarray | None:
-        """Show the position as `render_mode` says and `observer` sees it.
-
-        ``human`` prints the text and returns None (reset and step do it by themselves), ``ansi`` returns the text,
-        ``svg`` a picture as SVG, ``rgb_array`` the same as uint8 ``[height, width, 3]``.
-        """
-        if self.render_mode is None:
-            gymnasium.logger.warn(f"{self}: render() without a render_mode; choose one of {', '.join(RENDER_MODES)}")
-            return None
-        states: Any = self._states
-        if self.render_mode in ("human", "ansi"):
-            text = self.game.to_text(states, self.observer)
-            if self.render_mode == "ansi":
-                return text
-            print(text, end="\n\n", flush=True)
-            return None
-        svg = self.game.draw(states, self.observer)
-        return svg if self.render_mode == "svg" else to_rgb_array(svg, PICTURE_WIDTH)
+        """Show the position as `render_mode` says and `observer` sees it (``human``: reset and step do it too)."""
+        return show(str(self), self.game, self._states, self.render_mode, self.observer)
 
     def close(self) -> None:
         """Nothing is held open."""
@@ -302,16 +274,16 @@ class GameEnv(AECEnv):  # type: ignore[misc]
     # ----------------------------------------------------------------------------------------------- save, restore
 
     def save_state(self) -> bytes:
-        """Return the game in progress for `restore_state`: setup, steps, generator, timer. Privileged, as `state` is."""
+        """Return the game in progress for `restore_state`. Privileged, as `state` is."""
         return SavedGame(
-            environment=self.metadata["name"],
+            environment=str(self),
             game=str(self.game),
             setup=self._setup,
             steps=[action for _, action in self._steps],
             timed_out=self._timed_out,
             generator=int(self._rng[0]),
             agents=len(self.agents),
-            seconds=self._seconds(),
+            seconds=0.0 if self._timer is None else self._timer.seconds(),
         ).to_bytes()
 
     def restore_state(self, data: bytes) -> None:
@@ -344,32 +316,22 @@ class GameEnv(AECEnv):  # type: ignore[misc]
         if saved.agents > players or (saved.agents < players and not state.is_terminal()):
             raise SetupError(f"{self}: the saved agents = {saved.agents} do not fit the position")
         self._setup, self._states, self._timed_out = state.setup(), state.array, list(saved.timed_out)
-        self._steps = [(player, action) for player, action in state.history()]
+        self._steps = [(int(player), int(action)) for player, action in state.history()]  # type: ignore[arg-type]
         self._rng = np.array([saved.generator], np.uint64)
         self._observation, self._mask = np.zeros_like(self._observation), np.zeros_like(self._mask)
-        self._player = look(self._states, self._observation, self._mask)
-        if self._player >= 0:
-            self.agent_selection = self.possible_agents[self._player]
-        else:
-            self._end()
-        if self.turn_time is not None:
-            self._turn_started = self.clock() - saved.seconds
+        self._timer = copy.copy(self._timer)
+        self._begin_turn(look(self._states, self._observation, self._mask))
+        if self._timer is not None:
+            self._timer.start(saved.seconds)
         for _ in range(players - saved.agents):
             self._leave(None)
 
-    def _seconds(self) -> float:
-        """How long the mover has been thinking; 0 without a timer."""
-        return 0.0 if self.turn_time is None else self.clock() - self._turn_started
-
     def __getstate__(self) -> dict[str, Any]:
-        # A kernel state holds numbers that mean something in this process alone (rows of a catalogue), and so does
-        # the reading of a clock.
-        return {**self.__dict__, "_states": None, "_turn_started": self._seconds()}
+        # A kernel state may hold numbers that mean something in this process alone, such as rows of a catalogue.
+        return {**self.__dict__, "_states": None}
 
     def __setstate__(self, content: dict[str, Any]) -> None:
         self.__dict__.update(content)
-        if self.turn_time is not None:
-            self._turn_started = self.clock() - self._turn_started
         if self._rng is not None:
             self._states = self.game.encode(self._setup)
             for _, action in self._steps:
@@ -384,23 +346,5 @@ def _deal(game: Game, rng: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
 
 def _observation_space(shape: tuple[int, ...], num_actions: int) -> spaces.Dict:
     """What `GameEnv.observe` returns."""
-    return spaces.Dict(
-        {
-            "observation": spaces.Box(-1.0, 1.0, shape, np.float32),
-            "action_mask": spaces.Box(0, 1, (num_actions,), np.int8),
-        }
-    )
-
-
-def _check_arguments(name: str, players: int, render_mode: Any, turn_time: Any, clock: Any, observer: Any) -> None:
-    """Raise `OptionError` that names the argument, the value and what is allowed."""
-    if render_mode is not None and render_mode not in RENDER_MODES:
-        raise OptionError(f"{name}: render_mode = {render_mode!r} is not allowed; allowed: {', '.join(RENDER_MODES)}")
-    number = isinstance(turn_time, int | float) and not isinstance(turn_time, bool)
-    if turn_time is not None and not (number and 0 < turn_time < math.inf):
-        raise OptionError(f"{name}: turn_time = {turn_time!r} is not allowed; allowed: None or seconds > 0")
-    if not callable(clock):
-        raise OptionError(f"{name}: clock = {clock!r} is not allowed; allowed: a function that returns seconds")
-    seat = isinstance(observer, int) and not isinstance(observer, bool) and 0 <= observer < players
-    if observer is not None and not seat:
-        raise OptionError(f"{name}: observer = {observer!r} is not allowed; allowed: None or a seat 0..{players - 1}")
+    observation = spaces.Box(-1.0, 1.0, shape, np.float32)
+    return spaces.Dict({"observation": observation, "action_mask": spaces.Box(0, 1, (num_actions,), np.int8)})

@@ -1,5 +1,6 @@
 """The bytes of a saved environment: written, and checked on the way in."""
 
+import itertools
 import json
 import math
 import zlib
@@ -74,7 +75,7 @@ def _ascending(values: Any) -> bool:
     """Whether these are different step numbers in order."""
     if not isinstance(values, list) or not all(type(v) is int and v >= 0 for v in values):
         return False
-    return all(a < b for a, b in zip(values, values[1:]))
+    return all(a < b for a, b in itertools.pairwise(values))
 
 
 def _checksum(body: bytes) -> bytes:

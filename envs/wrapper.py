@@ -28,7 +28,7 @@ def _passed_on(name: str) -> property:
     return property(lambda self: getattr(self.env, name), doc=f"The wrapped environment's {name}.")
 
 
-class CheckedEnv(BaseWrapper):  # type: ignore[misc]
+class CheckedEnv(BaseWrapper[str, Observation, int]):
     """Checks order, bounds and legality of calls on a `GameEnv`.
 
     `OrderError` for a call before `reset` or after the end, `IllegalActionError` for an action that is out of bounds
@@ -71,28 +71,28 @@ class CheckedEnv(BaseWrapper):  # type: ignore[misc]
         """Return observation, reward, terminated, truncated and info of the selected agent."""
         if not self._has_reset or not self.env.agents:
             self._refuse("last()")
-        return self.env.last(observe)  # type: ignore[no-any-return]
+        return self.env.last(observe)
 
     def observe(self, agent: str) -> Observation:
         """Return what `agent` sees now."""
         self._check_reset("observe()")
         self._check_agent(agent)
-        return self.env.observe(agent)  # type: ignore[no-any-return]
+        return self.env.observe(agent)
 
     def state(self) -> np.ndarray:
         """See `GameEnv.state`: privileged."""
         self._check_reset("state()")
-        return self.env.state()  # type: ignore[no-any-return]
+        return self.env.state()
 
     def render(self) -> str | np.ndarray | None:
         """See `GameEnv.render`."""
         self._check_reset("render()")
-        return self.env.render()  # type: ignore[no-any-return]
+        return self.env.render()
 
     def save_state(self) -> bytes:
         """See `GameEnv.save_state`: privileged."""
         self._check_reset("save_state()")
-        return self.env.save_state()  # type: ignore[no-any-return]
+        return self.env.save_state()
 
     def restore_state(self, data: bytes) -> None:
         """See `GameEnv.restore_state`."""

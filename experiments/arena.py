@@ -11,6 +11,7 @@ import sys
 import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from multiprocessing import active_children, get_context
 from typing import Any
@@ -47,7 +48,6 @@ class Match:
 
     table: tuple[int, ...]  # agents by seat, as places in `Event.agents`
     deal: int
-    rotation: int  # of the table's seatings
 
 
 @dataclass
@@ -123,7 +123,19 @@ def play_event(
     if workers > 1:
         _warm_up(event, loaded, seats)
         players = _play_in_workers(event, chunks, workers)
-    for games in players:
+    with _one_thread():
+        _collect(players, result, keep, progress)
+    return result
+
+
+def _collect(
+    chunks: Iterator[list[Played]],
+    result: ArenaResult,
+    keep: Callable[[list[GameRecord]], Any] | None,
+    progress: Callable[[int], Any] | None,
+) -> None:
+    """Take the chunks as they come."""
+    for games in chunks:
         result.records += [played.record for played in games]
         result.outcomes += [played.outcome for played in games]
         result.faults += [played.fault for played in games if played.fault]
@@ -131,7 +143,21 @@ def play_event(
             keep([played.record for played in games])
         if progress is not None:
             progress(len(games))
-    return result
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """One thread of torch, if it is there: as fast for these networks, and the same bits in every process."""
+    torch = sys.modules.get("torch")
+    if torch is None:
+        yield
+        return
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 def number_of_games(game: Game, agents: int, deals: int, gauntlet: bool = False) -> int:
@@ -177,7 +203,7 @@ def _chunks(event: Event, players: int, deals: int, gauntlet: bool, batch: int) 
         seatings = [table[r:] + table[:r] for r in range(players)]
         for start in range(0, deals, step):
             numbers = range(start, min(start + step, deals))
-            yield [Match(seating, deal, r) for deal in numbers for r, seating in enumerate(seatings)]
+            yield [Match(seating, deal) for deal in numbers for seating in seatings]
 
 
 # -------------------------------------------------------------------------------------------------------------- games
@@ -192,10 +218,9 @@ class _Game:
         self.seed = deal_seed(event.seed, match.deal)
         setup, self.chance = game_streams(self.seed)
         self.state = game.from_setup(game.new_setup(setup))
-        # Named by who plays, so that an agent's games stay the same when others join the event.
-        table = zlib.crc32("\n".join(sorted(self.specs)).encode())
-        keys = (_AGENTS, match.deal, match.rotation, table)
-        self.rngs = [stream(event.seed, *keys, seat) for seat in range(len(self.specs))]
+        # Named by who sits where, so that an agent's games stay the same when others join the event.
+        table = zlib.crc32("\n".join(self.specs).encode())
+        self.rngs = [stream(event.seed, _AGENTS, match.deal, table, seat) for seat in range(len(self.specs))]
         self.timed_out: list[int] = []
         self.forfeit: dict[str, Any] | None = None
 
@@ -304,12 +329,12 @@ def _play_here(
 def _warm_up(event: Event, game: Game, agents: dict[tuple[int, int], Any]) -> None:
     """Let each agent act once: what it compiles here, workers load from the disk."""
     for (i, seat), agent in agents.items():
-        one = _Game(event, game, Match((i,) * game.num_players(), 0, 0))
+        one = _Game(event, game, Match((i,) * game.num_players(), 0))
         one.resolve_chance()
         if seat == 0 and not one.is_over():
             try:
                 agent.act_batch([one.state], [one.rngs[0]])
-            except Exception:  # noqa: S112 (a fault counts in the games)
+            except Exception:  # a fault counts in the games
                 continue
 
 

@@ -25,8 +25,8 @@ class UsageError(TrilithonError):
 class Parser(argparse.ArgumentParser):
     """An `ArgumentParser` whose errors are ours: no usage text, one line."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, allow_abbrev=False, **kwargs)
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**{"allow_abbrev": False, **kwargs})
 
     def error(self, message: str) -> NoReturn:
         """Raise `UsageError`, to be printed like every other error."""
@@ -90,21 +90,24 @@ def make_parser() -> Parser:
         return added
 
     train = command("train", "train an agent by self-play", "running:train")
-    train.add_argument("config", nargs="?", metavar="CONFIG", help="a YAML config (with --resume: the run's own)")
-    train.add_argument("overrides", nargs="*", metavar="key=value", help="values that replace the config's")
+    train.add_argument(
+        "words", nargs="*", metavar=("CONFIG", "key=value"), help="a YAML config, and values that replace its own"
+    )
     train.add_argument("--resume", metavar="RUN", help="a run folder to go on with")
     add_common(train, "seed", "workers", "out")
-    train.set_defaults(workers=None)
+    train.set_defaults(workers=None, words_go_to="words")
 
     arena = command("arena", "play agents against each other on duplicate deals", "strength:arena")
     arena.add_argument("agents", nargs="+", metavar="AGENT", help='such as greedy, "mcts(simulations=64)" or a run')
     arena.add_argument("--gauntlet", action="store_true", help="the first agent against each of the others")
     arena.add_argument("--strict", action="store_true", help="stop at an agent's first fault")
     arena.add_argument("--turn-time", type=seconds, metavar="SECONDS", help="then a random action is played")
+    arena.set_defaults(words_go_to="agents")
     add_common(arena, "game", "seed", "deals", "workers", "out", "json", required_game=True)
 
     rate = command("rate", "rate the agents in recorded games", "strength:rate")
     rate.add_argument("folders", nargs="+", metavar="FOLDER", help="folders or files of records")
+    rate.set_defaults(words_go_to="folders")
     add_common(rate, "game", "json")
 
     play = command("play", "play in the terminal, against agents or people", "running:play")
@@ -128,6 +131,19 @@ def make_parser() -> Parser:
     return parser
 
 
+def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
+    """Read a command line; words may stand before, between and after flags (argparse takes the first group alone)."""
+    parser = make_parser()
+    arguments, rest = parser.parse_known_args(argv)
+    place = getattr(arguments, "words_go_to", None)
+    flags = [word for word in rest if word.startswith("-") or place is None]
+    if flags:
+        parser.error(f"unrecognized arguments: {' '.join(flags)}")
+    if place is not None:
+        getattr(arguments, place).extend(rest)
+    return arguments
+
+
 def print_json(content: Any) -> None:
     """Print one JSON object."""
     print(json.dumps(content, allow_nan=False))
@@ -136,7 +152,7 @@ def print_json(content: Any) -> None:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line and return the exit status."""
     try:
-        arguments = make_parser().parse_args(argv)
+        arguments = parse(argv)
         module, _, function = arguments.function.partition(":")
         status = getattr(import_module(f"trilithon.experiments.commands.{module}"), function)(arguments)
         sys.stdout.flush()

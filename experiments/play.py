@@ -96,7 +96,7 @@ class Terminal:
     def ask_player(self, player: int | None, prompt: str, parse: Callable[[str], Any]) -> Any:
         """Ask a person alone (None, or an agent's seat: everybody)."""
         if player in self.people:
-            self.face(player)  # type: ignore[arg-type]
+            self.face(player)
         answer = self.ask(f"{prompt}: ", parse)
         self.hide()
         return answer
@@ -112,7 +112,8 @@ def ask_game(terminal: Terminal) -> Game:
     while True:
         terminal.write(f"Options of {name}: Enter keeps the value in brackets, a dot keeps all that follow.")
         try:
-            return load_game(name, **_ask_options(terminal, game_factory(name).option_table, name))  # type: ignore[attr-defined]
+            table: Sequence[Option] = getattr(game_factory(name), "option_table", ())
+            return load_game(name, **_ask_options(terminal, table, name))
         except TrilithonError as error:  # options that do not go together
             terminal.write(str(error))
 
@@ -139,14 +140,17 @@ def ask_seats(terminal: Terminal, game: Game) -> list[str]:
     for seat in range(game.num_players()):
         default = HUMAN if seat == 0 else DEFAULT_OPPONENT
         known = ", ".join([HUMAN, *list_agents()])
-        prompt = f"player {seat} ({known}, or a path) [{default}]: "
-        seats.append(terminal.ask(prompt, lambda typed, default=default: check_seat(typed or default, game)))
+
+        def parse(typed: str, default: str = default) -> str:
+            return check_seat(typed or default, game)
+
+        seats.append(terminal.ask(f"player {seat} ({known}, or a path) [{default}]: ", parse))
     return seats
 
 
 def ask_turn_time(terminal: Terminal) -> float | None:
     """Seconds for a turn."""
-    return terminal.ask("seconds for a turn, or none [none]: ", parse_turn_time)  # type: ignore[no-any-return]
+    return terminal.ask("seconds for a turn, or none [none]: ", parse_turn_time)
 
 
 def parse_turn_time(text: str) -> float | None:

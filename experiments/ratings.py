@@ -196,20 +196,22 @@ def _pair_result(agent: str, opponent: str, meetings: list[tuple[Outcome, int, i
     by_seat = sorted({seat for _, seat, _ in meetings})
     seats = [{"seat": s, **_count([m for m in meetings if m[1] == s])} for s in by_seat]
     whole = _count(meetings)
-    finite = [None if difference is None or not math.isfinite(v) else v for v in difference or (None,) * 3]
+    mean, least, most = [v if math.isfinite(v) else None for v in difference] if difference else (None, None, None)
     return PairResult(
         agent,
         opponent,
-        whole["games"],
-        len(blocks),
-        whole["wins"],
-        whole["draws"],
-        whole["losses"],
-        score,
-        low,
-        high,
-        *finite,
-        seats,
+        games=whole["games"],
+        deals=len(blocks),
+        wins=whole["wins"],
+        draws=whole["draws"],
+        losses=whole["losses"],
+        score=score,
+        score_low=low,
+        score_high=high,
+        difference=mean,
+        difference_low=least,
+        difference_high=most,
+        seats=seats,
     )
 
 
@@ -250,17 +252,17 @@ def elo_ratings(outcomes: Sequence[Outcome], resamples: int = 1000, seed: int = 
     if not pairs:
         return [Rating(spec, 0.0, 0.0, 0.0, 0, 0, 0, 0) for spec in specs]
     ends = np.array(list(pairs))
-    points, games = np.zeros((2, len(deals), len(pairs)))
+    won, played = np.zeros((2, len(deals), len(pairs)))
     for (deal, pair), cell in cells.items():
-        points[deal, pair], games[deal, pair] = cell
-    prior = games.sum(0) / (games > 0).sum(0)  # the mean size of a deal of the pair
-    centre = _bradley_terry((points.sum(0) + prior / 2)[None], (games.sum(0) + prior)[None], ends, len(specs))[0]
-    drawn = _resampled(points, games, prior, resamples, np.random.default_rng(seed))
-    low, high = np.quantile(_bradley_terry(*drawn, ends, len(specs)), [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
-    ratings = [
-        Rating(spec, *(float(_ELO * x[i]) for x in (centre, low, high)), sum(counts[spec]), *counts[spec])
-        for i, spec in enumerate(specs)
-    ]
+        won[deal, pair], played[deal, pair] = cell
+    prior = played.sum(0) / (played > 0).sum(0)  # the mean size of a deal of the pair
+    centre = _bradley_terry((won.sum(0) + prior / 2)[None], (played.sum(0) + prior)[None], ends, len(specs))[0]
+    drawn = _bradley_terry(*_resampled(won, played, prior, resamples, np.random.default_rng(seed)), ends, len(specs))
+    low, high = np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+    ratings = []
+    for i, spec in enumerate(specs):
+        elo = [float(_ELO * strengths[i]) for strengths in (centre, low, high)]
+        ratings.append(Rating(spec, elo[0], elo[1], elo[2], sum(counts[spec]), *counts[spec]))
     return sorted(ratings, key=lambda rating: -rating.elo)
 
 

@@ -252,6 +252,7 @@ class Workers:
 
     def __init__(self, count: int) -> None:
         context = multiprocessing.get_context("spawn")
+        self._count = count
         self._pool = ProcessPoolExecutor(count, mp_context=context, initializer=start_worker)
 
     def __enter__(self) -> "Workers":
@@ -266,8 +267,12 @@ class Workers:
             update={"selfplay": trainer.config.selfplay.model_copy(update={"games": 1, "games_per_task": 1})}
         )
         card = str(find_checkpoint(trainer.run.path).resolve())
-        for task in tasks_of(small, card, trainer.generation):
+        tasks = tasks_of(small, card, trainer.generation)
+        for task in tasks:
             play_task(task)
+        # One more in every worker, all at once: imports and loading are not part of the training time.
+        for future in [self._pool.submit(play_task, task) for task in tasks for _ in range(self._count)]:
+            future.result()
 
     def submit(self, config: Config, card: str, generation: int) -> list[Future[list[GameRecord]]]:
         """Start a generation."""

@@ -1,1 +1,1 @@
-
+"""What the notebooks import."""

@@ -1,6 +1,8 @@
 """Aeroliths as a `Game`: options.py, kernels.py, text.py and drawing.py put together."""
 
+import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -163,7 +165,7 @@ class Aeroliths(Game):
         setup = options.new_setup({**self.options, "hands": "random"}, make_rng(seed))
         setup.pop("names", None)
         setup["hands"] = [
-            ask(player, text.hand_prompt(player, hand), lambda typed, drawn=hand: text.text_to_hand(typed, drawn))
+            ask(player, text.hand_prompt(player, hand), partial(text.text_to_hand, drawn=hand))
             for player, hand in enumerate(setup["hands"])
         ]
         return setup

@@ -229,7 +229,7 @@ def new_setup(options: Mapping[str, Any], rng: np.ndarray) -> dict[str, Any]:
         if names:
             setup["names"] = {"pool": names}
         return setup
-    by_player = [[], []] if first == 0 else [[], []]
+    by_player: list[list[Any]] = [[], []]
     name_lists: list[Any] = [[], []]
     sizes = hand_sizes(size, first)
     start = 0
@@ -335,9 +335,9 @@ def _encode_options(options: Mapping[str, Any], array: np.ndarray) -> None:
 
 def check_litho(litho: Any, where: str) -> int:
     """Return a setup's Litho packed."""
-    if isinstance(litho, list | tuple) and len(litho) == 5 and all(type(v) is int for v in litho):
-        if all(1 <= v <= 10 for v in litho[:4]) and 0 <= litho[4] <= k.NO_ELEMENT:
-            return pack_litho(litho)
+    numbers = isinstance(litho, list | tuple) and len(litho) == 5 and all(type(v) is int for v in litho)
+    if numbers and all(1 <= v <= 10 for v in litho[:4]) and 0 <= litho[4] <= k.NO_ELEMENT:
+        return pack_litho(litho)
     raise SetupError(f"aeroliths: {where} = {litho!r:.60} is not [top, right, bottom, left (1..10), element (0..4)]")
 
 

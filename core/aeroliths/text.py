@@ -177,7 +177,8 @@ def _headline(array: np.ndarray, player: int | None) -> str:
         turn = f"chance picks for player {int(state['mover'])}"
     else:
         turn = f"player {actor} to {'pick' if state['pool_left'] else 'play'}"
-    return f"aeroliths {size}x{size}, round {int(state['round_number'])}, first player {int(state['first_player'])}, {turn}"
+    round_number, first = int(state["round_number"]), int(state["first_player"])
+    return f"aeroliths {size}x{size}, round {round_number}, first player {first}, {turn}"
 
 
 def _cell_token(entry: list[int] | None, element: int) -> str:
@@ -197,7 +198,8 @@ def _slot_token(array: np.ndarray, owner: int, slot: int, litho: list[int] | Non
 
 
 _HEADLINE = re.compile(
-    r"aeroliths (\d)x\1, round (\d+), first player ([01]), (?:player|chance picks for player) ([01])( to pick| to play)?"
+    r"aeroliths (\d)x\1, round (\d+), first player ([01]), (?:player|chance picks for player) ([01])"
+    r"( to pick| to play)?"
 )
 
 

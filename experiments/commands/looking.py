@@ -101,7 +101,7 @@ def _texts(number: int, record: GameRecord) -> Iterator[str]:
 
 
 def read_any(place: str) -> list[GameRecord]:
-    """Read a file of records, a folder of shards, or the records of a run folder; `RecordError` where there are none."""
+    """Read a file of records, a folder of shards or a run's records; `RecordError` where there are none."""
     path = Path(place)
     if (path / "records").is_dir():
         path = path / "records"

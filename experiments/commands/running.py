@@ -1,41 +1,47 @@
 """`trilithon train`, `play` and `bench`."""
 
 import argparse
-import sys
 from pathlib import Path
 
 import numpy as np
 
 from trilithon.core.errors import ConfigError
-from trilithon.core.registry import load_game
 from trilithon.experiments.cli import print_json
+from trilithon.experiments.config import load_config
+from trilithon.experiments.run import RunFolder
 
 
 def train(arguments: argparse.Namespace) -> None:
-    """Train from a config, or go on with a run."""
-    if arguments.config is not None and "=" in arguments.config and not Path(arguments.config).exists():
-        arguments.overrides.insert(0, arguments.config)
-        arguments.config = None
-    if arguments.config is None:
-        if arguments.resume is None:
-            raise ConfigError("train needs a config file, or --resume and a run folder")
-        arguments.config = str(Path(arguments.resume) / "config.yaml")
+    """Train from a config, or go on with a run as it was begun."""
+    words = list(arguments.words)
+    named = bool(words) and ("=" not in words[0] or Path(words[0]).is_file())
+    config_file, overrides = (words[0], words[1:]) if named else (None, words)
     for name in ("seed", "workers"):
         value = getattr(arguments, name)
         if value is not None:
-            arguments.overrides.append(f"{name}={value}")
-    from trilithon.experiments.config import load_config
+            overrides.append(f"{name}={value}")
+    if arguments.resume is not None:
+        if config_file is not None or overrides or arguments.out is not None:
+            raise ConfigError("--resume goes on with a run's own config and folder; give nothing else beside it")
+        RunFolder.open(arguments.resume)
+        from trilithon.experiments.train import resume  # torch
 
-    config = load_config(arguments.config, arguments.overrides)
+        resume(arguments.resume)
+        return
+    if config_file is None:
+        raise ConfigError("train needs a config file, or --resume and a run folder")
+    if arguments.out is not None:
+        RunFolder.check_new(arguments.out)
+    config = load_config(config_file, overrides)
     from trilithon.experiments.train import train as run  # torch
 
-    run(config, out=arguments.out, resume=arguments.resume)
+    folder = run(config, out=arguments.out)
+    print(f"the run is in {folder.path}")
 
 
 def play(arguments: argparse.Namespace) -> None:
     """Play one game in the terminal."""
     from trilithon.experiments import play as terminal_play
-    from trilithon.experiments.run import RunFolder
 
     terminal = terminal_play.Terminal()
     seed = int(np.random.SeedSequence().entropy) >> 76 if arguments.seed is None else arguments.seed  # type: ignore[arg-type]
@@ -64,4 +70,4 @@ def bench(arguments: argparse.Namespace) -> None:
         print_json({"results": results, "machine": machine(), "versions": versions()})
     else:
         facts = {**machine(), **versions()}
-        print(f"\n{', '.join(f'{key} {value}' for key, value in facts.items())}", file=sys.stdout)
+        print(f"\n{', '.join(f'{key} {value}' for key, value in facts.items())}")

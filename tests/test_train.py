@@ -1,0 +1,289 @@
+"""Training: configs, a tiny whole run, resuming, checkpoints that do not fit, and symmetric learning targets."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+import torch
+
+from trilithon.agents import load_agent
+from trilithon.agents.checkpoint import build_network, load_network, save_checkpoint
+from trilithon.agents.evaluator import NetworkEvaluator, single_indices
+from trilithon.core import CheckpointError, ConfigError, load_game
+from trilithon.core.record import read_records
+from trilithon.experiments.config import Config, dump_config, load_config, make_config
+from trilithon.experiments.replay import Batch, Replay
+from trilithon.experiments.selfplay import play_task, tasks_of
+from trilithon.experiments.train import resume, train
+
+TINY = {
+    "name": "tiny",
+    "game": "aeroliths(open_hands=true)",
+    "workers": 1,
+    "network": {"channels": 16, "layers": 1},
+    "selfplay": {"games": 8, "games_per_task": 4, "simulations": 8},
+    "training": {"generations": 2, "batch_size": 32},
+    "rating": {"deals": 2, "simulations": 4, "opponents": ["uniform"]},
+}
+
+
+def tiny(**changes):
+    content = json.loads(json.dumps(TINY))
+    for path, value in changes.items():
+        section, _, key = path.rpartition("__")
+        (content[section] if section else content)[key] = value
+    return make_config(content, "test")
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    return train(tiny(), tmp_path_factory.mktemp("runs") / "tiny", quiet=True)
+
+
+def test_a_run_folder_holds_everything(run):
+    assert (run.path / "config.yaml").is_file()
+    assert load_config(run.config) == tiny()
+    assert [path.name for path in run.shards()] == ["000000.parquet", "000001.parquet"]
+    records = read_records(run.records)
+    assert len(records) == 16
+    for record in records:
+        record.verify()
+        assert len(record.analysis) == len(record.steps)
+    assert run.newest_checkpoint().name == "000002.safetensors"
+    assert len(run.read_metrics()) == 2
+    assert list(run.metrics.glob("events.out.tfevents*"))
+    ratings = json.loads(run.ratings.read_text())
+    assert [pair["games"] for pair in ratings["pairs"]] == [4, 4, 4]
+
+
+def test_no_two_self_play_games_are_the_same(run):
+    records = read_records(run.records)
+    assert len({json.dumps([r.setup, r.steps]) for r in records}) == len(records)
+
+
+def test_the_run_folder_is_an_agent(run):
+    game = load_game(TINY["game"])
+    agent = load_agent(f'"{run.path}"(simulations=4)', game)
+    assert agent.act(game.new_initial_state(1)) in game.new_initial_state(1).legal_actions()
+
+
+def test_records_do_not_depend_on_the_number_of_workers(run, tmp_path):
+    other = train(tiny(workers=2), tmp_path / "two", quiet=True)
+    for one, two in zip(run.shards(), other.shards(), strict=True):
+        assert one.read_bytes() == two.read_bytes()
+
+
+def test_resuming_equals_not_stopping(run, tmp_path):
+    """Stopped after the first generation and resumed: the same records and weights as in one go."""
+    half = train(tiny(training__generations=1, rating__deals=0), tmp_path / "half", quiet=True)
+    (half.path / "config.yaml").write_text(dump_config(tiny()))
+    resumed = resume(half.path, quiet=True)
+    for one, two in zip(run.shards(), resumed.shards(), strict=True):
+        assert one.read_bytes() == two.read_bytes()
+    assert run.newest_checkpoint().read_bytes() == resumed.newest_checkpoint().read_bytes()
+
+
+def test_resuming_after_a_lost_shard_plays_it_again(run, tmp_path):
+    folder = shutil.copytree(run.path, tmp_path / "copy")
+    (folder / "records" / "000001.parquet").unlink()
+    for name in ("000002.json", "000002.safetensors", "000002.training"):
+        (folder / "checkpoints" / name).unlink()
+    resumed = resume(folder, quiet=True)
+    assert (folder / "records" / "000001.parquet").read_bytes() == run.shards()[1].read_bytes()
+    assert resumed.newest_checkpoint().read_bytes() == run.newest_checkpoint().read_bytes()
+
+
+# -------------------------------------------------------------------------------------------------------------- configs
+
+
+@pytest.mark.parametrize(
+    ("text", "match"),
+    [
+        ("game: chess", "game: unknown game 'chess'"),
+        ("game: aeroliths(size=7)", "game: aeroliths: size = 7"),
+        ("seed: 1", "game: this key is missing"),
+        ("game: aeroliths\nspeed: 1", "speed: unknown key; allowed: name, game"),
+        ("game: aeroliths\ntraining: {batchsize: 3}", "training.batchsize: unknown key; allowed: generations"),
+        ("game: aeroliths\ntraining: {batch_size: many}", "training.batch_size = 'many'"),
+        ("game: aeroliths\ntraining: {batch_size: 0}", "training.batch_size = 0"),
+        ("game: aeroliths\nselfplay: {simulations: 1.5}", "selfplay.simulations = 1.5"),
+        ("game: aeroliths\nrating: {opponents: [nobody]}", "rating: unknown agent 'nobody'"),
+        ("game: aeroliths\ngame: aeroliths", "the key 'game' stands twice"),
+        ("a: &x [1]\nb: *x", "aliases"),
+        ("game: [", "line 1"),
+        ("- 1", "must hold keys and values"),
+        ("game: !!python/object:os.system x", "constructor"),
+    ],
+)
+def test_bad_configs_are_one_clear_line(tmp_path, text, match):
+    path = tmp_path / "bad.yaml"
+    path.write_text(text)
+    with pytest.raises(ConfigError) as error:
+        load_config(path)
+    assert match in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_overrides(tmp_path):
+    path = tmp_path / "good.yaml"
+    path.write_text("game: aeroliths\n")
+    config = load_config(
+        path, ["seed=7", "training.minutes=0.5", "rating.opponents=[greedy]", "game=aeroliths(size=4)"]
+    )
+    assert (config.name, config.seed, config.training.minutes) == ("good", 7, 0.5)
+    assert config.rating.opponents == ["greedy"]
+    assert config.game == "aeroliths(size=4)"
+    for bad in ("seed", "seed.x=1", "seed=[", "training.steps=3"):
+        with pytest.raises(ConfigError):
+            load_config(path, [bad])
+
+
+def test_every_shipped_config_is_valid():
+    from pathlib import Path
+
+    paths = sorted((Path(__file__).parent.parent / "experiments" / "configs").glob("*.yaml"))
+    assert paths
+    for path in paths:
+        assert isinstance(load_config(path), Config)
+
+
+# ---------------------------------------------------------------------------------------------------------- checkpoints
+
+
+def test_damaged_and_foreign_checkpoints_are_refused(tmp_path):
+    game = load_game("aeroliths(open_hands=true)")
+    settings = {"channels": 16, "layers": 1}
+    card = save_checkpoint(tmp_path / "000001", game, build_network(game, settings), settings)
+    assert load_network(card, load_game("aeroliths")) is not None  # another option, the same shapes
+    with pytest.raises(CheckpointError, match=r"does not fit aeroliths\(size=4"):
+        load_network(card, load_game("aeroliths(size=4)"))
+    weights = card.with_suffix(".safetensors")
+    whole = weights.read_bytes()
+    weights.write_bytes(whole[:-5] + b"\0\0\0\0\0")
+    with pytest.raises(CheckpointError, match="damaged"):
+        load_network(card, game)
+    weights.unlink()
+    with pytest.raises(CheckpointError, match="No such file"):
+        load_network(card, game)
+    card.write_text("{}")
+    with pytest.raises(CheckpointError, match="a card holds"):
+        load_network(card, game)
+    with pytest.raises(CheckpointError, match="there is no checkpoint"):
+        load_network(tmp_path / "nothing", game)
+    with pytest.raises(CheckpointError, match="holds no whole checkpoint"):
+        load_network(tmp_path, game)
+
+
+def test_a_card_cannot_ask_for_the_moon(tmp_path):
+    game = load_game("aeroliths(open_hands=true)")
+    settings = {"channels": 16, "layers": 1}
+    card = save_checkpoint(tmp_path / "000001", game, build_network(game, settings), settings)
+    content = json.loads(card.read_text())
+    for network in ({"channels": 10**9, "layers": 1}, {"channels": "x", "layers": 1}, {}):
+        card.write_text(json.dumps({**content, "network": network}))
+        with pytest.raises(CheckpointError, match="channels"):
+            load_network(card, game)
+    card.write_text(json.dumps({**content, "network": {"channels": 32, "layers": 1}}))
+    with pytest.raises(CheckpointError, match="names or shapes"):
+        load_network(card, game)
+
+
+def test_a_damaged_newest_checkpoint_falls_back_to_the_one_before(run, tmp_path):
+    folder = shutil.copytree(run.path, tmp_path / "copy")
+    newest = folder / "checkpoints" / "000002.safetensors"
+    newest.write_bytes(b"nothing")
+    game = load_game(TINY["game"])
+    agent = load_agent(f'policy(network="{folder}")', game)
+    assert agent.act(game.new_initial_state(1)) >= 0
+
+
+# ------------------------------------------------------------------------------------------------- networks, symmetries
+
+
+@pytest.mark.parametrize("spec", ["aeroliths(open_hands=true)", "aeroliths(size=4,elemental_cells=random)"])
+@pytest.mark.parametrize("observation", ["exact", "universal"])
+def test_symmetries_map_observation_and_actions_together(spec, observation):
+    """A turned game observes what the map says, and mapped actions lead to mapped positions."""
+    game = load_game(spec, observation=observation)
+    observation_maps, action_maps = game.symmetries()
+    assert len(observation_maps) == 32
+    assert (observation_maps[0] == np.arange(observation_maps.shape[1])).all()
+    generator = np.random.default_rng(1)
+    for g in range(len(observation_maps)):
+        state = game.new_initial_state(g)
+        turned = game.from_setup(_turned(game, state.setup(), g))
+        old_to_new = np.argsort(action_maps[g])
+        while True:
+            for player in (0, 1):
+                mapped = state.observation_tensor(player)[observation_maps[g]]
+                np.testing.assert_array_equal(mapped, turned.observation_tensor(player))
+            mask = state.legal_actions_mask()[action_maps[g]]
+            np.testing.assert_array_equal(mask, turned.legal_actions_mask())
+            if state.is_terminal():
+                break
+            action = int(generator.choice(state.legal_actions()))
+            state.apply_action(action)
+            turned.apply_action(int(old_to_new[action]))
+        np.testing.assert_array_equal(state.returns(), turned.returns())
+
+
+def _turned(game, setup, g):
+    """The same deal seen under symmetry g: cells moved, stones turned, elements renamed in their cycle."""
+    from trilithon.core.lattice import square_symmetries
+
+    size = game.options["size"]
+    cells, sides = square_symmetries(size)
+    cells, sides, turn = cells[g // 4], sides[g // 4], g % 4
+
+    def litho(values):
+        out = list(values)
+        for side in range(4):
+            out[sides[side]] = values[side]
+        out[4] = values[4] if values[4] == 4 else (values[4] + turn) % 4
+        return out
+
+    board = [None] * (size * size)
+    for cell, element in enumerate(setup["cells"]):
+        board[cells[cell]] = None if element is None else (element + turn) % 4
+    return {**setup, "cells": board, "hands": [[litho(x) for x in hand] for hand in setup["hands"]]}
+
+
+def test_the_network_is_equal_under_permuted_hand_slots():
+    game = load_game("aeroliths(open_hands=true)")
+    torch.manual_seed(0)
+    evaluator = NetworkEvaluator(game, build_network(game, {"channels": 16, "layers": 2}), 2, 0.1)
+    setup = game.new_setup(5)
+    first = setup["first_player"]
+    order = [3, 1, 4, 0, 2]
+    swapped = json.loads(json.dumps(setup))
+    swapped["hands"][first] = [setup["hands"][first][i] for i in order]
+    states = np.stack([game.from_setup(s).array for s in (setup, swapped)])
+    logits, values = evaluator(states, single_indices(2), 2)
+    for slot, old in enumerate(order):
+        np.testing.assert_allclose(logits[1][slot * 9 : slot * 9 + 9], logits[0][old * 9 : old * 9 + 9], atol=1e-5)
+    np.testing.assert_allclose(values[0], values[1], atol=1e-6)
+
+
+def test_replay_remakes_what_was_seen():
+    """Targets are the mover's: policy on legal actions alone, result and value with the own entry first."""
+    config = tiny()
+    game = load_game(config.game)
+    checkpoint = None
+    settings = config.network.model_dump()
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        checkpoint = str(save_checkpoint(f"{folder}/000000", game, build_network(game, settings), settings))
+        records = [record for task in tasks_of(config, checkpoint, 0) for record in play_task(task)]
+    replay = Replay(game, 1000)
+    assert replay.add(records) == len(replay) == 8 * 9
+    batch = Batch(game, 64)
+    replay.sample(batch, np.random.default_rng(0))
+    np.testing.assert_allclose(batch.policy.sum(1), 1, atol=1e-4)
+    assert (batch.policy[~batch.mask] == 0).all()
+    assert ((batch.outcome == 0) == (batch.margins[:, 0] > 0)).all()
+    np.testing.assert_allclose(batch.margins.sum(1), 0, atol=1e-6)
+    small = Replay(game, 50)
+    small.add(records)
+    assert len(small) == 50
