@@ -41,7 +41,7 @@ if not JIT_ENABLED:
 
 def kernel(function: Function) -> Function:
     """Compile `function` with numba: cached on disk, without the GIL, IEEE floats (no fastmath, no parallel)."""
-    if function.__name__ in function.__code__.co_names:
+    if function.__name__ in function.__code__.co_names + function.__code__.co_freevars:
         # Seen with numba 0.68: a self-recursive function works when compiled and crashes when loaded from the cache.
         raise TypeError(f"kernel {function.__name__} calls itself; write the recursion out with a stack")
     if not JIT_ENABLED:

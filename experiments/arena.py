@@ -110,7 +110,8 @@ def play_event(
 
     With `gauntlet` the first agent meets each of the others, else everybody meets everybody. `batch` games are played
     in lock step; `workers` processes share the chunks (a game registered at run time needs ``workers=1``).
-    `progress` is called with a number of games that ended, `keep` with the records of each chunk in order. Raises
+    `progress` is called with a number of games that ended. `keep` takes the records, chunk by chunk and in order;
+    the result holds them where it is None. Raises
     `TrilithonError` for what cannot be played at all, and with `strict` for an agent's first fault.
     """
     loaded = load_game(game) if isinstance(game, str) else game
@@ -118,6 +119,10 @@ def play_event(
     _check_event(event, loaded, deals, workers)
     result = ArenaResult(event.game, list(agents))
     seats = {(i, seat): load_agent(spec, loaded, 0) for i, spec in enumerate(agents) for seat in _seats(loaded)}
+    entered = [seats[i, 0].spec for i in range(len(agents))]
+    for spec, canonical in zip(agents, entered, strict=True):
+        if entered.count(canonical) > 1:
+            raise ConfigError(f"agent {spec!r} is entered twice; an agent cannot be told from itself")
     chunks = list(_chunks(event, loaded.num_players(), deals, gauntlet, batch))
     players = _play_here(event, loaded, seats, chunks)
     if workers > 1:
@@ -136,11 +141,13 @@ def _collect(
 ) -> None:
     """Take the chunks as they come."""
     for games in chunks:
-        result.records += [played.record for played in games]
+        records = [played.record for played in games]
+        if keep is None:
+            result.records += records
+        else:
+            keep(records)
         result.outcomes += [played.outcome for played in games]
         result.faults += [played.fault for played in games if played.fault]
-        if keep is not None:
-            keep([played.record for played in games])
         if progress is not None:
             progress(len(games))
 
@@ -174,9 +181,6 @@ def _check_event(event: Event, game: Game, deals: int, workers: int) -> None:
     players = game.num_players()
     if len(event.agents) < max(2, players):
         raise ConfigError(f"an arena of {game.name} needs {max(2, players)} agents or more, not {len(event.agents)}")
-    for spec in event.agents:
-        if event.agents.count(spec) > 1:
-            raise ConfigError(f"agent {spec!r} is entered twice; an agent cannot be told from itself")
     for name, value in (("deals", deals), ("workers", workers)):
         if value < 1:
             raise ConfigError(f"{name} must be a whole number >= 1, not {value}")

@@ -91,7 +91,7 @@ def make_parser() -> Parser:
 
     train = command("train", "train an agent by self-play", "running:train")
     train.add_argument(
-        "words", nargs="*", metavar=("CONFIG", "key=value"), help="a YAML config, and values that replace its own"
+        "words", nargs="*", metavar="CONFIG key=value", help="a YAML config, and values that replace its own"
     )
     train.add_argument("--resume", metavar="RUN", help="a run folder to go on with")
     add_common(train, "seed", "workers", "out")

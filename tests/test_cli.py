@@ -13,6 +13,7 @@ from trilithon.experiments import benchmark, cli
 from trilithon.experiments.cli import main
 
 GOLDEN = str(Path(__file__).parent / "data/golden/aeroliths.jsonl")
+CELLS = [f"{column}{row}" for column in "abc" for row in "123"]
 HEADER = "name,top,right,bottom,left,element\n"
 
 
@@ -233,6 +234,10 @@ def test_words_and_flags_stand_in_any_order():
 
 def test_version_and_help(run):
     assert run("--version")[1].startswith("trilithon 0.")
+    for command in ("train", "arena", "rate", "play", "replay", "games", "agents", "bench"):
+        status, out, err = run(command, "--help")
+        assert (status, err) == (0, "")
+        assert out.startswith(f"usage: trilithon {command} ")
     status, out, _ = run("arena", "--help")
     assert status == 0
     for flag in ("--game", "--seed", "--deals", "--workers", "--out", "--json", "--gauntlet", "--strict"):
@@ -311,7 +316,7 @@ def test_steps_that_ran_out_of_time_are_marked(run, tmp_path):
 
 
 def test_a_game_by_standard_input(run, tmp_path, monkeypatch):
-    actions = "".join(f"{slot}@{cell}\n" for slot in range(5) for cell in "a1 a2 a3 b1 b2 b3 c1 c2 c3".split())
+    actions = "".join(f"{slot}@{cell}\n" for slot in range(5) for cell in CELLS)
     monkeypatch.setattr(sys, "stdin", io.StringIO(actions * 3))
     line = ("play", "--game", "aeroliths(first_player=0)", "--players", "human", "greedy", "--seed", 5, "--out", "mine")
     status, out, err = run(*line)
@@ -409,6 +414,10 @@ def test_every_command_of_the_parser_exists():
 def test_a_record_without_agents_cannot_be_rated(run, tmp_path):
     write_records(tmp_path / "a.jsonl", read_records(GOLDEN)[:1])
     assert "game 1: names no agents" in run("rate", "a.jsonl")[2]
+    alone = read_records(GOLDEN)[2]
+    alone.agents = ["greedy", "greedy"]
+    write_records(tmp_path / "c.jsonl", [alone])
+    assert "nothing to rate" in run("rate", "c.jsonl")[2]
     unfinished = GameRecord.from_json(Path(GOLDEN).read_text().splitlines()[0])
     unfinished.agents, unfinished.steps = ["a", "b"], unfinished.steps[:2]
     unfinished.states = unfinished.legal = None

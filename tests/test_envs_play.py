@@ -116,13 +116,11 @@ def test_a_draw_that_max_rounds_forces_is_a_truncation(make, options, truncated,
 
 def test_sudden_death_that_somebody_wins_is_a_termination(make):
     env = make(size=4, sudden_death=True, max_rounds=1)
-    for seed in range(5):
-        env.reset(seed=seed)
-        play(env)
-        drawn = not any(env.rewards.values())
-        assert set(env.truncations.values()) == {drawn}
-        assert set(env.terminations.values()) == {not drawn}
-        assert not drawn or seed, "the first of these seeds has a winner"
+    env.reset(seed=0)
+    play(env)
+    assert sorted(env.rewards.values()) == [-1, 1]
+    assert not any(env.truncations.values())
+    assert all(env.terminations.values())
 
 
 def test_what_last_and_observe_hand_out_is_nobody_else_s(make):
@@ -216,7 +214,7 @@ def test_an_overrun_turn_is_played_at_random_and_infos_say_so(make):
         generator = env.unwrapped._rng.copy()
         clock.now += 10.0  # exactly the time allowed
         env.step(legal(env)[0])
-        mover, waiting = env.agent_selection, next(a for a in env.agents if a != env.agent_selection)
+        mover, waiting = sorted(env.agents, key=env.agent_selection.__ne__)
         assert env.unwrapped.timed_out_steps == []
         assert np.array_equal(env.unwrapped._rng, generator)
         choices = legal(env)

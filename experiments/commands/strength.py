@@ -70,6 +70,8 @@ def rate(arguments: argparse.Namespace) -> None:
     records = [record for place in arguments.folders for record in read_any(place)]
     records = _one_game(records, arguments.game)
     outcomes = outcomes_of(records)
+    if all(len(set(outcome.agents)) == 1 for outcome in outcomes):
+        raise RecordError("in none of these games did two different agents meet, so there is nothing to rate")
     ratings = elo_ratings(outcomes)
     pairs = pair_results(outcomes, [rating.spec for rating in ratings])
     if arguments.json:
