@@ -6,7 +6,6 @@ are ``{"observation": float32, "action_mask": int8}``; who does not move has a m
 end and then the game's returns.
 """
 
-import copy
 import math
 import operator
 import time
@@ -298,7 +297,7 @@ class GameEnv(AECEnv[str, Observation, int]):
         self.__dict__.update(other.__dict__)
 
     def _replay(self, saved: SavedGame) -> None:
-        """Take over a saved game in new objects, so that a failure half-way changes nothing of the old ones."""
+        """Take over a saved game; until all is checked, nothing that another environment shares is changed in place."""
         state = self.game.from_setup(saved.setup)
         self._seat_everyone()
         timed_out = set(saved.timed_out)
@@ -318,8 +317,6 @@ class GameEnv(AECEnv[str, Observation, int]):
         self._setup, self._states, self._timed_out = state.setup(), state.array, list(saved.timed_out)
         self._steps = [(int(player), int(action)) for player, action in state.history()]  # type: ignore[arg-type]
         self._rng = np.array([saved.generator], np.uint64)
-        self._observation, self._mask = np.zeros_like(self._observation), np.zeros_like(self._mask)
-        self._timer = copy.copy(self._timer)
         self._begin_turn(look(self._states, self._observation, self._mask))
         if self._timer is not None:
             self._timer.start(saved.seconds)

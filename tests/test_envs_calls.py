@@ -2,10 +2,12 @@
 
 import ast
 import copy
+import importlib.util
 import pickle
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -152,6 +154,28 @@ def test_bad_options_are_one_clear_line(make, options, error, text):
     with pytest.raises(error, match=text) as caught:
         make(**options)
     assert "\n" not in str(caught.value)
+
+
+# ---------------------------------------------------------------------------------------------------- documentation
+
+
+def test_the_documented_index_ranges_are_those_of_the_layout():
+    path = Path(__file__).parent.parent / "docs" / "make_tables.py"
+    spec = importlib.util.spec_from_file_location("make_tables", path)
+    tables = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tables)
+    content = tables.PAGE.read_text()
+    assert tables.page(content) == content, "run docs/make_tables.py"
+    assert "| own hand | 117 .. 171 |" in content
+    for size, numbers, actions in ((3, 253, 45), (4, 410, 128), (5, 637, 325)):
+        assert f"{size}x{size}: {numbers}" in aeroliths_v0.__doc__ or f"{numbers}, {actions}" in aeroliths_v0.__doc__
+        spaces = aeroliths_v0.env(size=size).observation_space("player_0")
+        assert (spaces["observation"].shape, spaces["action_mask"].shape) == ((numbers,), (actions,))
+        drafted = aeroliths_v0.env(size=size, draft=True)
+        assert drafted.observation_space("player_0")["observation"].shape == (numbers + 360,)
+        assert drafted.action_space("player_0").n == actions + 40
+    universal = aeroliths_v0.env(observation="universal").observation_space("player_0")
+    assert universal["observation"].shape == (997,)
 
 
 # ------------------------------------------------------------------------------------------------------------ speed

@@ -1,4 +1,4 @@
-"""Aeroliths as a `Game`: options.py, kernels.py, text.py and drawing.py put together."""
+"""Aeroliths as a `Game`: options, kernels, information, text and drawing put together."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -7,11 +7,24 @@ from typing import Any
 
 import numpy as np
 
-from trilithon.core.aeroliths import drawing, kernels, options, text
+from trilithon.core.aeroliths import drawing, information, kernels, lithos, options, text
 from trilithon.core.game import Game, Layout, State
 from trilithon.core.lattice import square_neighbours, square_symmetries
 from trilithon.core.rng import seed as make_rng
-from trilithon.core.verbs import CHANCE
+from trilithon.core.verbs import CHANCE, provide
+
+provide(
+    kernels.STATE,
+    legal_actions=kernels.legal_actions,
+    chance_outcomes=kernels.chance_outcomes,
+    apply_action=kernels.apply_action,
+    returns=kernels.returns,
+    heuristic=kernels.heuristic,
+    margin=kernels.margin,
+    tie_break=kernels.tie_break,
+    observe=information.observe,
+    determinize=information.determinize,
+)
 
 
 class Aeroliths(Game):
@@ -81,11 +94,11 @@ class Aeroliths(Game):
         width = kernels.MAX_WIDTH if universal else self.options["size"]
         slots = kernels.MAX_SLOTS if universal else self._slots
         shapes = {
-            "cells": (width * width, kernels.CELL_FEATURES),
-            "own_hand": (slots, kernels.SLOT_FEATURES),
-            "other_hand": (slots, kernels.SLOT_FEATURES),
-            "options": (kernels.OPTION_FEATURES,),
-            "pool": (kernels.MAX_LITHOS if universal or self.options["draft"] else 0, kernels.POOL_FEATURES),
+            "cells": (width * width, information.CELL_FEATURES),
+            "own_hand": (slots, information.SLOT_FEATURES),
+            "other_hand": (slots, information.SLOT_FEATURES),
+            "options": (information.OPTION_FEATURES,),
+            "pool": (kernels.MAX_LITHOS if universal or self.options["draft"] else 0, information.POOL_FEATURES),
         }
         blocks, offset = {}, 0
         for name, shape in shapes.items():
@@ -192,7 +205,7 @@ class Aeroliths(Game):
 
     def has_hidden_information(self, array: np.ndarray, player: int) -> bool:
         """Hidden slots, or a hidden pick."""
-        return bool(kernels.hidden_slots(array[0], player)) or bool(kernels.pick_is_hidden(array[0], player))
+        return bool(information.hidden_slots(array[0], player)) or bool(information.pick_is_hidden(array[0], player))
 
     def to_dict(self, array: np.ndarray) -> dict[str, Any]:
         """Player, board, hands, round."""
@@ -224,13 +237,13 @@ class Aeroliths(Game):
         position = text.to_dict(array)
         known = None
         if observer is not None:
-            hidden = int(kernels.hidden_slots(state, observer))
+            hidden = int(information.hidden_slots(state, observer))
             hand = position["hands"][1 - observer]
             position["hands"][1 - observer] = ["hidden" if x and hidden >> s & 1 else x for s, x in enumerate(hand)]
-        shown = state["picked"] >= 0 and not (observer is not None and kernels.pick_is_hidden(state, observer))
+        shown = state["picked"] >= 0 and not (observer is not None and information.pick_is_hidden(state, observer))
         left = int(state["pool_left"])
         pool = [
-            options.unpack_litho(state["lithos"][n]) if left >> n & 1 else None for n in range(int(state["pool_count"]))
+            lithos.unpack_litho(state["lithos"][n]) if left >> n & 1 else None for n in range(int(state["pool_count"]))
         ]
         cells = [None if e < 0 else int(e) for e in state["cell_element"][: self._cells]]
         if state["current_player"] == CHANCE:
@@ -251,7 +264,7 @@ class Aeroliths(Game):
         """Names of the catalogue's Lithos by their values."""
         if self.options["source"] != "catalogue":
             return None
-        catalogue = options.load_catalogue(self.options["catalogue"])
+        catalogue = lithos.load_catalogue(self.options["catalogue"])
         return dict(zip(reversed(catalogue.lithos), reversed(catalogue.names), strict=True))
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from xml.sax.saxutils import escape
 
-from trilithon.core.aeroliths.options import ELEMENTS
+from trilithon.core.aeroliths.lithos import ELEMENTS
 from trilithon.core.aeroliths.text import cell_to_text
 from trilithon.core.picture import DARK, LIGHT, OKABE_ITO, Theme, lettering, strokes
 

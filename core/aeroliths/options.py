@@ -1,27 +1,19 @@
-"""Aeroliths: options, Litho sources and setups."""
+"""Aeroliths: options and setups."""
 
-import csv
-import hashlib
-import io
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import lru_cache
-from importlib import resources
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from trilithon.core.aeroliths import kernels as k
+from trilithon.core.aeroliths.information import hidden_slots
+from trilithon.core.aeroliths.lithos import load_catalogue, pack_litho, unpack_litho
 from trilithon.core.errors import OptionError, SetupError
 from trilithon.core.options import Option
 from trilithon.core.rng import next_below, shuffle
 from trilithon.core.verbs import CHANCE
 
-ELEMENTS = ("fire", "wind", "earth", "water", "none")
 SOURCES = ("uniform", "budget", "catalogue")
-MAX_CATALOGUE_ROWS = 10_000
-MAX_CATALOGUE_BYTES = 2_000_000
 
 OPTIONS = (
     Option("size", 3, "cells a side of the board", choices=(3, 4, 5)),
@@ -82,127 +74,7 @@ def lithos_drawn(options: Mapping[str, Any]) -> int:
     return (cells + 1) // 2 if options["hands"] == "mirrored" else cells
 
 
-# -------------------------------------------------------------------------------------------------------- catalogue
-
-
-@dataclass(frozen=True)
-class Catalogue:
-    """Named Lithos: `names` and `lithos` (rows of five ints), and the rows of `CATALOGUE_TABLE` they fill."""
-
-    names: tuple[str, ...]
-    lithos: tuple[tuple[int, ...], ...]
-    start: int
-
-    def name_of(self, litho: list[int] | None) -> str | None:
-        """Return the name of the first Litho with these values, None where there is none."""
-        key = tuple(litho or ())
-        return self.names[self.lithos.index(key)] if key in self.lithos else None
-
-
-@lru_cache(maxsize=64)
-def _registered_rows(digest: bytes, packed: bytes) -> int:
-    """Append a catalogue's packed rows to the process's table and return the first row's number."""
-    rows = np.frombuffer(packed, np.uint32)
-    start = int(_registered_rows_used[0])
-    if start + len(rows) > len(k.CATALOGUE_TABLE):
-        raise OptionError("aeroliths: too many different catalogues in one process")
-    k.CATALOGUE_TABLE[start : start + len(rows)] = rows
-    _registered_rows_used[0] = start + len(rows)
-    return start
-
-
-_registered_rows_used = [0]
-
-
-def load_catalogue(name: str) -> Catalogue:
-    """Read a catalogue: ``standard`` or a CSV file's path; `SetupError` names the row (from 1, header first)."""
-    if name == "standard":
-        return _standard_catalogue()
-    path = Path(name)
-    try:
-        if not path.is_file():
-            raise SetupError(f"catalogue {name!r}: there is no such file; allowed: standard or a CSV file's path")
-        if path.stat().st_size > MAX_CATALOGUE_BYTES:
-            raise SetupError(f"catalogue {name!r}: larger than {MAX_CATALOGUE_BYTES} bytes")
-        content = path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise SetupError(f"catalogue {name!r}: not a UTF-8 text") from None
-    except (OSError, ValueError) as error:
-        if isinstance(error, SetupError):
-            raise
-        raise SetupError(f"catalogue {name!r}: cannot be read") from None
-    return parse_catalogue(content, name)
-
-
-@lru_cache(maxsize=1)
-def _standard_catalogue() -> Catalogue:
-    file = resources.files("trilithon.core.aeroliths") / "catalogues" / "standard.csv"
-    return parse_catalogue(file.read_text("utf-8"), "standard")
-
-
-def parse_catalogue(content: str, name: str) -> Catalogue:
-    """Read ``name,top,right,bottom,left,element`` rows; see `load_catalogue`."""
-    header = ["name", "top", "right", "bottom", "left", "element"]
-    rows = csv.reader(io.StringIO(content, newline=""), strict=True)
-    names: dict[str, int] = {}
-    lithos: list[tuple[int, ...]] = []
-    try:
-        for number, row in enumerate(rows, 1):
-            if number == 1:
-                if [field.strip() for field in row] != header:
-                    raise SetupError(f"catalogue {name!r}: row 1 must be {','.join(header)}")
-                continue
-            if not row:
-                continue
-            if len(lithos) == MAX_CATALOGUE_ROWS:
-                raise SetupError(f"catalogue {name!r}: row {number}: more than {MAX_CATALOGUE_ROWS} Lithos")
-            litho_name, litho = _parse_row(row, number, name)
-            if litho_name in names:
-                raise SetupError(
-                    f"catalogue {name!r}: row {number}, column name: {litho_name!r} stands in row {names[litho_name]}"
-                )
-            names[litho_name] = number
-            lithos.append(litho)
-    except csv.Error as error:
-        raise SetupError(f"catalogue {name!r}: row {rows.line_num}: {error}") from None
-    if not lithos:
-        raise SetupError(f"catalogue {name!r}: holds no Lithos")
-    packed = np.array([pack_litho(litho) for litho in lithos], np.uint32).tobytes()
-    return Catalogue(tuple(names), tuple(lithos), _registered_rows(hashlib.sha256(packed).digest(), packed))
-
-
-def _parse_row(row: list[str], number: int, name: str) -> tuple[str, tuple[int, ...]]:
-    where = f"catalogue {name!r}: row {number}"
-    if len(row) != 6:
-        raise SetupError(f"{where}: has {len(row)} columns, not 6")
-    litho_name = row[0].strip()
-    if not litho_name or len(litho_name) > 60 or not litho_name.isprintable():
-        raise SetupError(f"{where}, column name: {row[0]!r:.70} is not a name of 1 to 60 printable characters")
-    sides = []
-    for column, text in zip(("top", "right", "bottom", "left"), row[1:5], strict=True):
-        value = text.strip()
-        if not (value.isascii() and value.isdecimal() and len(value) <= 2 and 1 <= int(value) <= 10):
-            raise SetupError(f"{where}, column {column}: {text!r:.30} is not a whole number 1..10")
-        sides.append(int(value))
-    word = row[5].strip().lower()
-    if word not in ELEMENTS:
-        raise SetupError(f"{where}, column element: {row[5]!r:.30} is not one of {', '.join(ELEMENTS)}")
-    return litho_name, (*sides, ELEMENTS.index(word))
-
-
 # ------------------------------------------------------------------------------------------------------------ setups
-
-
-def pack_litho(litho: Any) -> int:
-    """Pack ``[top, right, bottom, left, element]``."""
-    top, right, bottom, left, element = (int(v) for v in litho)
-    return top | right << 4 | bottom << 8 | left << 12 | element << 16
-
-
-def unpack_litho(word: Any) -> list[int]:
-    """Return ``[top, right, bottom, left, element]``."""
-    bits = int(word)
-    return [bits & 15, bits >> 4 & 15, bits >> 8 & 15, bits >> 12 & 15, bits >> 16]
 
 
 def hand_sizes(size: int, starter: int) -> list[int]:
@@ -480,7 +352,7 @@ def resampled_setup(
     options: Mapping[str, Any], setup: Mapping[str, Any], world: np.ndarray, player: int
 ) -> dict[str, Any]:
     """`setup` with the opponent's hidden slots as they are in `world`."""
-    hidden = int(k.hidden_slots(world[0], player))
+    hidden = int(hidden_slots(world[0], player))
     other = 1 - player
     changed = dict(setup)
     inside = dict(setup["position"]) if "position" in setup else changed

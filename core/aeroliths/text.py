@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from trilithon.core.aeroliths import kernels as k
-from trilithon.core.aeroliths.options import ELEMENTS, check_litho, hand_sizes, unpack_litho
+from trilithon.core.aeroliths.information import hidden_slots, pick_is_hidden
+from trilithon.core.aeroliths.lithos import ELEMENTS, unpack_litho
+from trilithon.core.aeroliths.options import check_litho, hand_sizes
 from trilithon.core.errors import IllegalActionError, SetupError
 from trilithon.core.verbs import CHANCE, TERMINAL
 
@@ -101,7 +102,7 @@ def step_to_string(array: np.ndarray, action: int, player: int) -> str:
         return "chance: slot ?" if pick_is_hidden_from(array, player) else f"chance: {text}"
     cells = int(state["width"]) ** 2
     slot = action // cells
-    if actor != player and not state["pool_left"] and int(k.hidden_slots(state, player)) >> slot & 1:
+    if actor != player and not state["pool_left"] and int(hidden_slots(state, player)) >> slot & 1:
         text += f" = {litho_to_text(unpack_litho(state['lithos'][state['hand'][actor, slot]]))}"
     return f"{actor}: {text}"
 
@@ -162,7 +163,7 @@ def to_text(array: np.ndarray, player: int | None = None) -> str:
             for n in range(int(state["pool_count"]))
         ]
         lines.append(f"pool: {' '.join(pool)}")
-    if state["picked"] >= 0 and not (player is not None and k.pick_is_hidden(state, player)):
+    if state["picked"] >= 0 and not (player is not None and pick_is_hidden(state, player)):
         lines.append(f"picked: slot {int(state['picked'])}")
     return "\n".join(lines)
 
@@ -190,7 +191,7 @@ def _slot_token(array: np.ndarray, owner: int, slot: int, litho: list[int] | Non
     state = array[0]
     if litho is None:
         return "-"
-    if player is not None and player != owner and int(k.hidden_slots(state, player)) >> slot & 1:
+    if player is not None and player != owner and int(hidden_slots(state, player)) >> slot & 1:
         return "?"
     partly_known = not (state["open_hands"] or state["draft"] or state["round_number"])
     mark = "!" if partly_known and int(state["known"][owner]) >> slot & 1 else ""
