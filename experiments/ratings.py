@@ -1,4 +1,4 @@
-"""Ratings: scores and final differences with intervals that respect duplicate deals, and Elo over a whole field.
+"""Ratings: scores and final differences of pairs of agents, with intervals that respect duplicate deals.
 
 The games of one deal, played in every seating, belong together: who drew the better hand falls on both sides alike. So
 the unit of every interval is the deal (a *block*), not the game. A block is all games of two agents on one setup.
@@ -11,14 +11,12 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy import special, stats
+from scipy import stats
 
 from trilithon.core.errors import RecordError, TrilithonError
 from trilithon.core.record import GameRecord
 
 LEVEL = 0.95
-_ELO = 400.0 / math.log(10.0)  # Elo points per natural logit
-_CHUNK = 2000  # deals per block of bootstrap weights, to bound memory
 
 
 @dataclass(frozen=True)
@@ -52,24 +50,6 @@ class PairResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as a JSON object."""
-        return asdict(self)
-
-
-@dataclass
-class Rating:
-    """An agent's place in its field; Elo has mean 0 over the agents that met, directly or through others."""
-
-    spec: str
-    elo: float
-    low: float
-    high: float
-    games: int
-    wins: int
-    draws: int
-    losses: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the rating as a JSON object."""
         return asdict(self)
 
 
@@ -109,7 +89,12 @@ def outcome_of(deal: Any, agents: Sequence[str], state: Any, forfeit: Mapping[st
     return Outcome(deal, tuple(agents), tuple(float(r) for r in state.returns()), margins)
 
 
-def _meetings(outcomes: Sequence[Outcome]) -> Iterable[tuple[Outcome, int, int]]:
+def specs_of(outcomes: Sequence[Outcome]) -> list[str]:
+    """All agents, in the order in which they appear."""
+    return list(dict.fromkeys(agent for outcome in outcomes for agent in outcome.agents))
+
+
+def meetings(outcomes: Sequence[Outcome]) -> Iterable[tuple[Outcome, int, int]]:
     """Every two seats of a game that different agents held; games of more players count as several meetings."""
     for outcome in outcomes:
         for seat, agent in enumerate(outcome.agents):
@@ -118,7 +103,8 @@ def _meetings(outcomes: Sequence[Outcome]) -> Iterable[tuple[Outcome, int, int]]
                     yield outcome, seat, other
 
 
-def _points(outcome: Outcome, seat: int, other: int) -> float:
+def points_of(outcome: Outcome, seat: int, other: int) -> float:
+    """1 where `seat` did better than `other`, 0 where worse, else a half."""
     own, theirs = outcome.returns[seat], outcome.returns[other]
     return 0.5 if own == theirs else float(own > theirs)
 
@@ -169,9 +155,9 @@ def _block_variance(totals: Any, games: Any) -> tuple[float, float, int]:
 
 def pair_results(outcomes: Sequence[Outcome], order: Sequence[str] | None = None) -> list[PairResult]:
     """Return a result for every two agents that met; in each the agent that comes first in `order` is the agent."""
-    ranks = {spec: i for i, spec in enumerate(order if order is not None else _specs(outcomes))}
+    ranks = {spec: i for i, spec in enumerate(order if order is not None else specs_of(outcomes))}
     pairs: dict[tuple[str, str], list[tuple[Outcome, int, int]]] = {}
-    for outcome, seat, other in _meetings(outcomes):
+    for outcome, seat, other in meetings(outcomes):
         a, b = outcome.agents[seat], outcome.agents[other]
         if ranks[a] < ranks[b]:
             pairs.setdefault((a, b), []).append((outcome, seat, other))
@@ -185,7 +171,7 @@ def _pair_result(agent: str, opponent: str, meetings: list[tuple[Outcome, int, i
     blocks: dict[Any, list[float]] = {}  # deal -> points, games, total difference, games that have one
     for outcome, seat, other in meetings:
         block = blocks.setdefault(outcome.deal, [0.0, 0.0, 0.0, 0.0])
-        block[0] += _points(outcome, seat, other)
+        block[0] += points_of(outcome, seat, other)
         block[1] += 1
         if outcome.margins is not None:
             block[2] += _difference(outcome.margins, seat, other)
@@ -217,112 +203,10 @@ def _pair_result(agent: str, opponent: str, meetings: list[tuple[Outcome, int, i
 
 def _count(meetings: list[tuple[Outcome, int, int]]) -> dict[str, Any]:
     """Games, wins, draws, losses and score from the side of each meeting's first seat."""
-    points = [_points(*meeting) for meeting in meetings]
+    points = [points_of(*meeting) for meeting in meetings]
     wins, draws, losses = (points.count(value) for value in (1.0, 0.5, 0.0))
     score = sum(points) / len(points) if points else math.nan
     return {"games": len(points), "wins": wins, "draws": draws, "losses": losses, "score": score}
-
-
-# --------------------------------------------------------------------------------------------------------------- Elo
-
-
-def elo_ratings(outcomes: Sequence[Outcome], resamples: int = 1000, seed: int = 0) -> list[Rating]:
-    """Return maximum-likelihood Elo of every agent, best first, with intervals by resampling deals.
-
-    Bradley-Terry with draws as half a win, and a weak prior: for every two agents that met, one virtual deal that
-    both sides split; it makes ratings of agents that won or lost everything finite. Intervals are the central 95 % of
-    a Bayesian bootstrap (Rubin 1981) over the deals of the whole table, the virtual ones included. Ratings have mean
-    0 over the agents that met, directly or through others; `separate_fields` tells which did.
-    """
-    specs = _specs(outcomes)
-    index = {spec: i for i, spec in enumerate(specs)}
-    counts = {spec: [0, 0, 0] for spec in specs}  # wins, draws, losses
-    pairs: dict[tuple[int, int], int] = {}
-    deals: dict[Any, int] = {}
-    cells: dict[tuple[int, int], list[float]] = {}  # deal, pair -> points of the pair's first agent, games
-    for outcome, seat, other in _meetings(outcomes):
-        i, j = index[outcome.agents[seat]], index[outcome.agents[other]]
-        points = _points(outcome, seat, other)
-        counts[specs[i]][int(2 - 2 * points)] += 1
-        counts[specs[j]][int(2 * points)] += 1
-        pair = pairs.setdefault((min(i, j), max(i, j)), len(pairs))
-        cell = cells.setdefault((deals.setdefault(outcome.deal, len(deals)), pair), [0.0, 0.0])
-        cell[0] += points if i < j else 1 - points
-        cell[1] += 1
-    if not pairs:
-        return [Rating(spec, 0.0, 0.0, 0.0, 0, 0, 0, 0) for spec in specs]
-    ends = np.array(list(pairs))
-    won, played = np.zeros((2, len(deals), len(pairs)))
-    for (deal, pair), cell in cells.items():
-        won[deal, pair], played[deal, pair] = cell
-    prior = played.sum(0) / (played > 0).sum(0)  # the mean size of a deal of the pair
-    centre = _bradley_terry((won.sum(0) + prior / 2)[None], (played.sum(0) + prior)[None], ends, len(specs))[0]
-    drawn = _bradley_terry(*_resampled(won, played, prior, resamples, np.random.default_rng(seed)), ends, len(specs))
-    low, high = np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
-    ratings = []
-    for i, spec in enumerate(specs):
-        elo = [float(_ELO * strengths[i]) for strengths in (centre, low, high)]
-        ratings.append(Rating(spec, elo[0], elo[1], elo[2], sum(counts[spec]), *counts[spec]))
-    return sorted(ratings, key=lambda rating: -rating.elo)
-
-
-def separate_fields(outcomes: Sequence[Outcome]) -> list[list[str]]:
-    """Return the groups of agents that met, directly or through others; ratings compare within a group alone."""
-    specs = _specs(outcomes)
-    meetings = {(o.agents[a], o.agents[b]) for o, a, b in _meetings(outcomes)}
-    groups = _components(np.array([[specs.index(a), specs.index(b)] for a, b in meetings]), len(specs))
-    return [[specs[i] for i in np.flatnonzero(groups == group)] for group in np.unique(groups)]
-
-
-def _specs(outcomes: Sequence[Outcome]) -> list[str]:
-    """All agents, in the order in which they appear."""
-    return list(dict.fromkeys(agent for outcome in outcomes for agent in outcome.agents))
-
-
-def _resampled(
-    points: np.ndarray, games: np.ndarray, prior: np.ndarray, resamples: int, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray]:
-    """Points and games ``[resamples, pairs]`` with an exponential weight for every deal, virtual ones included."""
-    virtual = rng.exponential(size=(resamples, len(prior))) * prior
-    drawn_points, drawn_games = virtual / 2, virtual.copy()
-    for start in range(0, len(points), _CHUNK):
-        weights = rng.exponential(size=(resamples, len(points[start : start + _CHUNK])))
-        drawn_points += weights @ points[start : start + _CHUNK]
-        drawn_games += weights @ games[start : start + _CHUNK]
-    return drawn_points, drawn_games
-
-
-def _bradley_terry(points: np.ndarray, games: np.ndarray, ends: np.ndarray, k: int) -> np.ndarray:
-    """Strengths ``[B, k]`` in logits, mean 0 in each connected field, by Newton's method on B tables at once.
-
-    `points` and `games` are ``[B, P]``, `ends` int ``[P, 2]``: pair p is agents ``ends[p]``, points are the first's.
-    """
-    signs = np.zeros((len(ends), k))
-    signs[np.arange(len(ends)), ends[:, 0]], signs[np.arange(len(ends)), ends[:, 1]] = 1.0, -1.0
-    groups = _components(ends, k)
-    level = (groups[:, None] == groups[None]).astype(float)  # without it the Hessian is singular in every field
-    strengths = np.zeros((len(points), k))
-    for _ in range(100):
-        expected = special.expit(strengths @ signs.T)
-        gradient = (points - games * expected) @ signs
-        weights = games * expected * (1 - expected)
-        hessian = np.einsum("bp,pi,pj->bij", weights, signs, signs) + level * weights.mean(1)[:, None, None]
-        step = np.linalg.solve(hessian, gradient[..., None])[..., 0]
-        # Far from the optimum a full step overshoots; two logits at a time always come back.
-        step *= np.minimum(1.0, 2.0 / np.maximum(np.abs(step).max(1, keepdims=True), 1e-300))
-        strengths += step
-        if np.abs(step).max() < 1e-10:
-            break
-    return strengths
-
-
-def _components(ends: np.ndarray, k: int) -> np.ndarray:
-    """Number of the connected field of each agent, int ``[k]``."""
-    groups = np.arange(k)
-    for i, j in ends.tolist():
-        if groups[i] != groups[j]:
-            groups[groups == groups[j]] = groups[i]
-    return groups
 
 
 # ------------------------------------------------------------------------------------------------------------ tables
@@ -339,7 +223,7 @@ def rating_table(pairs: Sequence[PairResult], names: Mapping[str, str] | None = 
         counts = [str(n) for n in (pair.games, pair.wins, pair.draws, pair.losses)]
         rows.append([names.get(pair.agent, pair.agent), names.get(pair.opponent, pair.opponent), *counts])
         rows[-1] += [f"{100 * pair.score:.1f}", interval, *_difference_cells(pair)]
-    return _aligned(rows, left=2)
+    return aligned(rows, left=2)
 
 
 def _difference_cells(pair: PairResult) -> list[str]:
@@ -350,17 +234,7 @@ def _difference_cells(pair: PairResult) -> list[str]:
     return [f"{pair.difference:+.2f}", f"{pair.difference_low:+.2f} .. {pair.difference_high:+.2f}"]
 
 
-def elo_table(ratings: Sequence[Rating], names: Mapping[str, str] | None = None) -> str:
-    """Return Elo ratings as a text table, in the order given."""
-    names = names or {}
-    rows = [["agent", "Elo", "95 % interval", "games", "won", "drawn", "lost"]]
-    for r in ratings:
-        counts = [str(n) for n in (r.games, r.wins, r.draws, r.losses)]
-        rows.append([names.get(r.spec, r.spec), f"{r.elo:+.0f}", f"{r.low:+.0f} .. {r.high:+.0f}", *counts])
-    return _aligned(rows, left=1)
-
-
-def _aligned(rows: list[list[str]], left: int) -> str:
+def aligned(rows: list[list[str]], left: int) -> str:
     """Columns as wide as their widest entry; the first `left` are texts, the others numbers."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     lines = []

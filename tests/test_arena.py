@@ -11,7 +11,8 @@ from trilithon.agents.analysis import make_analysis
 from trilithon.core import ConfigError, OptionError, SpecError, TrilithonError
 from trilithon.envs import aeroliths_v0
 from trilithon.experiments import arena
-from trilithon.experiments.arena import deal_seed, number_of_games, play_event
+from trilithon.experiments.arena import number_of_games, play_event
+from trilithon.experiments.matches import deal_seed
 from trilithon.experiments.ratings import outcomes_of
 
 CHAOS = "aeroliths(chaos=true)"

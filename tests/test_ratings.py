@@ -6,16 +6,8 @@ import numpy as np
 import pytest
 
 from trilithon.core.errors import TrilithonError
-from trilithon.experiments.ratings import (
-    Outcome,
-    difference_interval,
-    elo_ratings,
-    elo_table,
-    pair_results,
-    rating_table,
-    score_interval,
-    separate_fields,
-)
+from trilithon.experiments.elo import elo_ratings, elo_table, separate_fields
+from trilithon.experiments.ratings import Outcome, difference_interval, pair_results, rating_table, score_interval
 
 
 def wilson(p, n, z=1.959964):

@@ -204,7 +204,8 @@ def apply_action(state, action):
         _pick_from_pool(state, action - slots(state) * cells)
         return
     mover = np.int64(state.mover)
-    slot = action // cells
+    # Unsigned 32 bits: a signed 64-bit division costs as much as a capture.
+    slot = np.int64(np.uint32(action) // np.uint32(cells))
     cell = action - slot * cells
     state.picked = -1
     state.hand_left[mover] ^= np.uint16(1 << slot)

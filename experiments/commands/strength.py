@@ -11,17 +11,8 @@ from trilithon.core.record import GameRecord
 from trilithon.core.registry import load_game
 from trilithon.experiments.cli import print_json
 from trilithon.experiments.commands.looking import read_any
-from trilithon.experiments.ratings import (
-    Outcome,
-    PairResult,
-    Rating,
-    elo_ratings,
-    elo_table,
-    outcomes_of,
-    pair_results,
-    rating_table,
-    separate_fields,
-)
+from trilithon.experiments.elo import Rating, elo_ratings, elo_table, separate_fields
+from trilithon.experiments.ratings import Outcome, PairResult, outcomes_of, pair_results, rating_table
 from trilithon.experiments.run import RunFolder
 
 SHARD_GAMES = 4096
