@@ -58,10 +58,12 @@ def evaluate_actions(states, actions, outcomes, probabilities, stack, scratch, q
     return k
 
 
-def best_of(values: np.ndarray, costs: np.ndarray) -> np.ndarray:
-    """Return which actions share the best value and, among those, the least cost: bool ``[k]``."""
-    best = values >= values.max() - _TOLERANCE
-    return best & (costs <= costs[best].min() + _TOLERANCE)
+def best_of(*keys: np.ndarray) -> np.ndarray:
+    """Return which actions share the greatest first key and, among those, the greatest second, ...: bool ``[k]``."""
+    best = np.ones(len(keys[0]), bool)
+    for key in keys:
+        best &= key >= key[best].max() - _TOLERANCE
+    return best
 
 
 def draw_one(best: np.ndarray, rng: np.ndarray) -> int:
@@ -93,23 +95,22 @@ class Greedy(Agent):
         """Equal weights on the best actions."""
         results = []
         for view, rng in zip(views, rngs, strict=True):
-            best, qvalues = self._best(view)
+            best = best_of(*self.evaluate(view))
             weights = best / best.sum()
+            qvalues = self._qvalues[: len(best)].copy()
             action = view.legal_actions()[draw_one(best, rng)]
-            values = weights @ qvalues
-            results.append(make_analysis(view, action, weights, values=values, qvalues=qvalues, depth=1))
+            results.append(make_analysis(view, action, weights, values=weights @ qvalues, qvalues=qvalues, depth=1))
         return results
 
     def choose(self, views: list[State], rngs: list[np.ndarray]) -> list[int]:
         """As `examine`, without the report."""
-        actions = []
-        for view, rng in zip(views, rngs, strict=True):
-            best, _ = self._best(view)
-            actions.append(int(self._actions[draw_one(best, rng)]))
-        return actions
+        return [
+            int(self._actions[draw_one(best_of(*self.evaluate(view)), rng)])
+            for view, rng in zip(views, rngs, strict=True)
+        ]
 
-    def _best(self, view: State) -> tuple[np.ndarray, np.ndarray]:
-        """Which actions share the best value and the least tie-break cost, bool [k], and all values [k, n]."""
+    def evaluate(self, view: State) -> tuple[np.ndarray, np.ndarray]:
+        """Return the mover's expected heuristic after each legal action and minus its cost, float64 ``[k]``."""
         self._states[0] = view.array[0]
         k = evaluate_actions(
             self._states,
@@ -121,4 +122,4 @@ class Greedy(Agent):
             self._qvalues,
             self._costs,
         )
-        return best_of(self._qvalues[:k, view.current_player()], self._costs[:k]), self._qvalues[:k].copy()
+        return self._qvalues[:k, view.current_player()], -self._costs[:k]

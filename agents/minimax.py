@@ -13,7 +13,7 @@ import numpy as np
 
 from trilithon.agents.analysis import Analysis, make_analysis
 from trilithon.agents.base import Agent
-from trilithon.agents.greedy import best_of, draw_one
+from trilithon.agents.greedy import Greedy, best_of, draw_one
 from trilithon.core import verbs
 from trilithon.core.game import State
 from trilithon.core.jit import kernel
@@ -24,18 +24,15 @@ _TIE = 1e-3  # weight of the final margin beside the return: only breaks ties
 _EPSILON = 1e-9
 _INFINITE = 1e9
 
-FRAME = np.dtype(
-    (
-        np.record,
-        [
-            ("alpha", np.float64),  # window, and best value so far
-            ("beta", np.float64),
-            ("best", np.float64),
-            ("depth", np.int32),  # player actions still to look ahead
-            ("next", np.int32),  # of the node's actions or outcomes
-            ("count", np.int32),
-        ],
-    )
+FRAME = verbs.record_dtype(
+    [
+        ("alpha", np.float64),  # window, and best value so far
+        ("beta", np.float64),
+        ("best", np.float64),
+        ("depth", np.int32),  # player actions still to look ahead
+        ("next", np.int32),  # of the node's actions or outcomes
+        ("count", np.int32),
+    ]
 )
 
 
@@ -163,6 +160,7 @@ class Minimax(Agent):
         plies = 2 * depth + 3
         width = max(game.num_distinct_actions(), game.max_chance_outcomes()) + 1
         self._depth = depth
+        self._greedy = Greedy(game)
         self._states = np.zeros(plies, game.dtype)
         self._frames = np.zeros(plies, FRAME)
         self._actions = np.zeros((plies, width), np.int32)
@@ -226,8 +224,6 @@ class Minimax(Agent):
             )
         return out[:k] / worlds
 
-    @staticmethod
-    def _best(view: State, values: np.ndarray) -> np.ndarray:
-        """Which actions share the best value and, among those, the least tie-break cost, bool [k]."""
-        costs = np.array([verbs.tie_break(view.array[0], action) for action in view.legal_actions()])
-        return best_of(values, costs)
+    def _best(self, view: State, values: np.ndarray) -> np.ndarray:
+        """Which actions share the best value and are, among those, greedy's choice, bool [k]."""
+        return best_of(values, *self._greedy.evaluate(view))

@@ -24,6 +24,7 @@ from trilithon.core.verbs import CHANCE, TERMINAL
 
 _MAGIC = b"trilithon-state-1\n"
 _MAX_BYTES = 4_000_000
+_HEAD = 2  # entries of a player's observations before the first step: who, and the start as seen
 
 
 @dataclass(frozen=True)
@@ -190,7 +191,8 @@ class Game(ABC):
 
     def new_initial_state(self, seed: Any) -> "State":
         """Return the start of a new game; its setup is drawn from `seed` (an int or a ``uint64[1]`` generator)."""
-        return self.from_setup(self.new_setup(seed))
+        setup = self.new_setup(seed)
+        return State(self, self.encode(setup), setup)
 
     def from_setup(self, setup: Mapping[str, Any]) -> "State":
         """Return the state that a setup describes; `SetupError` says what is wrong with it."""
@@ -238,7 +240,7 @@ class State:
         self._before: list[np.ndarray] = []  # the kernel states before each step since the root
         self._viewer: int | None = None
         self._hidden: frozenset[int] = frozenset()  # steps whose outcome the viewer did not see
-        self._seen: list[str] | None = None  # the viewer's observations up to the root
+        self._seen: dict[int, list[str]] = {}  # by player: the view of the start, then what was seen of each step
 
     # ----------------------------------------------------------------------------------------------------- queries
 
@@ -319,7 +321,7 @@ class State:
             number = None
         if number not in legal:
             raise IllegalActionError(self._why_illegal(action, legal))
-        self._before.append(self.array.copy())
+        self._before.append(copy_of(self.array))
         self._steps.append((self.current_player(), number))
         verbs.apply_action(self.array[0], number)
 
@@ -329,6 +331,8 @@ class State:
             raise IllegalActionError(f"{self.game.name}: there is no action to take back")
         self.array = self._before.pop()
         self._steps.pop()
+        for seen in self._seen.values():
+            del seen[_HEAD + len(self._steps) :]
 
     def child(self, action: int) -> "State":
         """Return a copy after `action`."""
@@ -338,9 +342,10 @@ class State:
 
     def clone(self) -> "State":
         """Return an independent copy with the same history."""
-        state = State(self.game, self.array.copy(), self._setup, list(self._steps))
+        state = State(self.game, copy_of(self.array), self._setup, list(self._steps))
         state._root, state._before = self._root, list(self._before)
-        state._viewer, state._hidden, state._seen = self._viewer, self._hidden, self._seen
+        state._viewer, state._hidden = self._viewer, self._hidden
+        state._seen = {player: list(seen) for player, seen in self._seen.items()}
         return state
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "State":
@@ -368,14 +373,16 @@ class State:
 
     def _observations(self, player: int) -> list[str]:
         """The player's view of the start, then of every step."""
-        if self._viewer == player and self._seen is not None:
-            seen, start, array = list(self._seen), self._root, (self._before or [self.array])[0].copy()
-        else:
+        seen = self._seen.get(player)
+        if seen is None:
             array = self.game.encode(self._setup)
-            seen, start = [f"player {player}", self.game.to_text(array, player)], 0
-        for _, action in self._steps[start:]:
-            seen.append(self.game.step_to_string(array, action, player))
-            verbs.apply_action(array[0], action)
+            seen = self._seen[player] = [f"player {player}", self.game.to_text(array, player)]
+            for _, action in self._steps[: self._root]:
+                seen.append(self.game.step_to_string(array, action, player))
+                verbs.apply_action(array[0], action)
+        # The log grows with the game: a view costs what is new, not the whole game again.
+        for step in range(len(seen) - _HEAD, len(self._steps)):
+            seen.append(self.game.step_to_string(self._before[step - self._root], self._steps[step][1], player))
         return seen
 
     def resample_from_infostate(self, player: int, rng: Any) -> "State":
@@ -395,13 +402,14 @@ class State:
         player = self._check_player(player)
         world = self._resample(player, make_rng(rng))
         world._viewer = player
-        if self.game.has_hidden_information(self.array, player) or self._hidden or world._hidden:
-            world._seen = self._observations(player)
+        if world._setup is not self._setup or world._hidden or player in self._seen:
+            # The world's own setup and steps would tell another story; where nothing was hidden they tell the same.
+            world._seen[player] = list(self._observations(player))
         return world
 
     def _resample(self, player: int, rng: np.ndarray) -> "State":
         """A world for `player` as a root: redealt position, and the setup and steps that lead to it."""
-        array = self.array.copy()
+        array = copy_of(self.array)
         if not self.game.has_hidden_information(self.array, player):
             world = State(self.game, array, self._setup, list(self._steps))
             world._hidden = self._hidden if self._viewer == player else self._hidden_steps(player)
@@ -471,6 +479,11 @@ class State:
 
     def _repr_svg_(self) -> str:
         return self.to_svg()
+
+
+def copy_of(array: np.ndarray) -> np.ndarray:
+    """Return a copy of kernel states, byte by byte (numpy copies structured arrays by fields, ten times slower)."""
+    return array.view(np.uint8).copy().view(array.dtype)
 
 
 def _checksum(body: bytes) -> bytes:

@@ -280,7 +280,7 @@ def _read_parquet(path: Path) -> "polars.DataFrame":
 
     try:
         frame = polars.read_parquet(path)
-    except (polars.exceptions.PolarsError, OSError) as error:
+    except (polars.exceptions.PolarsError, polars.exceptions.PanicException, OSError) as error:
         raise RecordError(f"{str(path)!r}: not a Parquet file: {str(error).splitlines()[0]:.80}") from None
     schema = _schema()
     if dict(frame.schema) != schema:

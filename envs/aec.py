@@ -69,7 +69,7 @@ class GameEnv(AECEnv[str, Observation, int]):
         self.state_space = spaces.Box(-1.0, 1.0, (players * math.prod(shape),), np.float32)
         self._rng: Any = None  # uint64[1], what chance and later setups are drawn from
         self._setup: dict[str, Any] = {}
-        self._steps: list[tuple[int, int]] = []  # (player or CHANCE, action) since the setup
+        self._steps: list[int] = []  # actions since the setup, chance's included
         self._timed_out: list[int] = []  # numbers of the steps that were played for a player whose time ran out
         self._states: Any = None  # kernel state [1]
         self._timer = None if turn_time is None else TurnTimer(name, turn_time, clock)
@@ -130,12 +130,12 @@ class GameEnv(AECEnv[str, Observation, int]):
             return
         overrun = self._timer is not None and self._timer.overrun()
         if overrun:
-            number = draw_action(self._states, self._rng, self._num_actions)
+            number = int(draw_action(self._states, self._rng, self._num_actions))
             self._timed_out.append(len(self._steps))
         else:
             number = self._check_action(action)
         self.infos[self.agent_selection] = {"timed_out": overrun, "chance": []}
-        self._steps.append((player, number))
+        self._steps.append(number)
         self._begin_turn(advance(self._states, number, self._observation, self._mask))
 
     def _check_action(self, action: Any) -> int:
@@ -174,9 +174,9 @@ class GameEnv(AECEnv[str, Observation, int]):
         """Draw outcomes until a player moves or the game ends; each is told to the agents who may see it."""
         player = CHANCE
         while player == CHANCE:
-            outcome = draw_outcome(self._states, self._rng, self._max_outcomes)
+            outcome = int(draw_outcome(self._states, self._rng, self._max_outcomes))
             self._tell(self._states, outcome)
-            self._steps.append((CHANCE, outcome))
+            self._steps.append(outcome)
             player = advance(self._states, outcome, self._observation, self._mask)
         return player
 
@@ -252,7 +252,7 @@ class GameEnv(AECEnv[str, Observation, int]):
     def game_state(self) -> State:
         """Return the present position with its history as a state of the core. Privileged, as `state` is."""
         state = self.game.from_setup(self._setup)
-        for _, action in self._steps:
+        for action in self._steps:
             state.apply_action(action)
         return state
 
@@ -278,7 +278,7 @@ class GameEnv(AECEnv[str, Observation, int]):
             environment=str(self),
             game=str(self.game),
             setup=self._setup,
-            steps=[action for _, action in self._steps],
+            steps=self._steps,
             timed_out=self._timed_out,
             generator=int(self._rng[0]),
             agents=len(self.agents),
@@ -314,8 +314,8 @@ class GameEnv(AECEnv[str, Observation, int]):
         players = len(self.possible_agents)
         if saved.agents > players or (saved.agents < players and not state.is_terminal()):
             raise SetupError(f"{self}: the saved agents = {saved.agents} do not fit the position")
-        self._setup, self._states, self._timed_out = state.setup(), state.array, list(saved.timed_out)
-        self._steps = [(int(player), int(action)) for player, action in state.history()]  # type: ignore[arg-type]
+        self._setup, self._states = state.setup(), state.array
+        self._steps, self._timed_out = list(saved.steps), list(saved.timed_out)
         self._rng = np.array([saved.generator], np.uint64)
         self._begin_turn(look(self._states, self._observation, self._mask))
         if self._timer is not None:
@@ -331,7 +331,7 @@ class GameEnv(AECEnv[str, Observation, int]):
         self.__dict__.update(content)
         if self._rng is not None:
             self._states = self.game.encode(self._setup)
-            for _, action in self._steps:
+            for action in self._steps:
                 verbs.apply_action(self._states[0], action)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from trilithon.core.jit import kernel
 from trilithon.core.lattice import square_neighbours
 from trilithon.core.rng import next_below
-from trilithon.core.verbs import CHANCE, TERMINAL
+from trilithon.core.verbs import CHANCE, TERMINAL, record_dtype
 
 MAX_WIDTH, MAX_CELLS, MAX_SLOTS, MAX_LITHOS = 5, 25, 13, 40
 NO_ELEMENT = 4  # neutral to every element
@@ -52,7 +52,7 @@ FIELDS = [
     ("cell_element", np.int8, MAX_CELLS),  # [cell]: 0..3, -1 on a plain cell
     ("lithos", np.uint32, MAX_LITHOS),  # [number]: packed Litho
 ]
-STATE = np.dtype((np.record, FIELDS))  # np.record: fields are attributes in plain Python too
+STATE = record_dtype(FIELDS)
 
 NEIGHBOURS = np.full((MAX_WIDTH + 1, MAX_CELLS, 4), -1, np.int8)  # [width, cell, side]
 for _width in (3, 4, 5):

@@ -7,7 +7,7 @@ import numpy as np
 
 from trilithon.core.aeroliths import kernels as k
 from trilithon.core.aeroliths.information import hidden_slots
-from trilithon.core.aeroliths.lithos import load_catalogue, pack_litho, unpack_litho
+from trilithon.core.aeroliths.lithos import load_catalogue, unpack_litho
 from trilithon.core.errors import OptionError, SetupError
 from trilithon.core.options import Option
 from trilithon.core.rng import next_below, shuffle
@@ -164,7 +164,7 @@ def encode(options: Mapping[str, Any], setup: Mapping[str, Any]) -> np.ndarray:
     for cell, element in enumerate(elements):
         if element is not None and (type(element) is not int or not 0 <= element <= 3):
             raise SetupError(f"aeroliths: setup.cells[{cell}] = {element!r:.30} is not 0..3 or null")
-        array["cell_element"][0, cell] = -1 if element is None else element
+    array["cell_element"][0, :cells] = [-1 if element is None else element for element in elements]
     if "position" in setup:
         _encode_position(options, setup["position"], array)
     elif options["draft"]:
@@ -207,9 +207,12 @@ def _encode_options(options: Mapping[str, Any], array: np.ndarray) -> None:
 
 def check_litho(litho: Any, where: str) -> int:
     """Return a setup's Litho packed."""
-    numbers = isinstance(litho, list | tuple) and len(litho) == 5 and all(type(v) is int for v in litho)
-    if numbers and all(1 <= v <= 10 for v in litho[:4]) and 0 <= litho[4] <= k.NO_ELEMENT:
-        return pack_litho(litho)
+    if isinstance(litho, list | tuple) and len(litho) == 5:
+        a, b, c, d, element = litho
+        if type(a) is type(b) is type(c) is type(d) is type(element) is int:  # a bool is none
+            low, high = min(a, b, c, d), max(a, b, c, d)
+            if low >= 1 and high <= 10 and 0 <= element <= k.NO_ELEMENT:
+                return a | b << 4 | c << 8 | d << 12 | element << 16
     raise SetupError(f"aeroliths: {where} = {litho!r:.60} is not [top, right, bottom, left (1..10), element (0..4)]")
 
 
@@ -222,17 +225,16 @@ def _encode_hands(options: Mapping[str, Any], setup: Mapping[str, Any], array: n
         raise SetupError("aeroliths: setup.hands must be two lists of Lithos")
     if setup.get("pool"):
         raise SetupError("aeroliths: setup.pool is given, but the option draft is off")
-    number = 0
+    packed: list[int] = []
     for player in (0, 1):
         if len(hands[player]) != sizes[player]:
             raise SetupError(
                 f"aeroliths: setup.hands[{player}] has {len(hands[player])} Lithos, but this hand takes {sizes[player]}"
             )
-        for slot, litho in enumerate(hands[player]):
-            array["lithos"][0, number] = check_litho(litho, f"setup.hands[{player}][{slot}]")
-            array["hand"][0, player, slot] = number
-            number += 1
-        array["hand_left"][0, player] = (1 << sizes[player]) - 1
+        array["hand"][0, player, : sizes[player]] = range(len(packed), len(packed) + sizes[player])
+        packed += [check_litho(litho, f"setup.hands[{player}][{slot}]") for slot, litho in enumerate(hands[player])]
+    array["lithos"][0, : len(packed)] = packed
+    array["hand_left"][0] = [(1 << size) - 1 for size in sizes]
     shorter = sizes[1 - first]
     if options["hands"] == "mirrored" and hands[first][:shorter] == hands[1 - first]:
         array["known"] = (1 << shorter) - 1
