@@ -143,6 +143,11 @@ class Game(ABC):
     def encode(self, setup: Mapping[str, Any]) -> np.ndarray:
         """Return the kernel state ``[1]`` at the start of `setup`; `SetupError` says what is wrong with it."""
 
+    def deal(self, rng: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
+        """Return the kernel state ``[1]`` and setup of a new game, as `new_setup` draws it (a game may be faster)."""
+        setup = self.new_setup(rng)
+        return self.encode(setup), setup
+
     @abstractmethod
     def position_setup(self, array: np.ndarray, setup: Mapping[str, Any]) -> dict[str, Any]:
         """Return the position in `array` as a setup; `setup` is how its game started."""
@@ -191,8 +196,8 @@ class Game(ABC):
 
     def new_initial_state(self, seed: Any) -> "State":
         """Return the start of a new game; its setup is drawn from `seed` (an int or a ``uint64[1]`` generator)."""
-        setup = self.new_setup(seed)
-        return State(self, self.encode(setup), setup)
+        array, setup = self.deal(make_rng(seed))
+        return State(self, array, setup)
 
     def from_setup(self, setup: Mapping[str, Any]) -> "State":
         """Return the state that a setup describes; `SetupError` says what is wrong with it."""

@@ -129,7 +129,7 @@ def _digest_of(folder: Path) -> str:
     for path in sorted(folder.rglob("*.py")):
         source = path.read_bytes()
         # Compiled code depends on the core (its constants included) and on other files only where they hold kernels.
-        if folder.name == "core" or b"kernel" in source:
+        if folder.name == "core" or b"@kernel" in source:
             digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + source + b"\0")
     return digest.hexdigest()
 

@@ -104,7 +104,7 @@ class GameEnv(AECEnv[str, Observation, int]):
             setup_rng, rng = game_streams(np.random.SeedSequence().entropy if seed is None else seed)
         setup = options.get("setup") if options else None
         if setup is None:
-            states, setup = _deal(self.game, setup_rng)
+            states, setup = self.game.deal(setup_rng)
         else:
             state = self.game.from_setup(setup)
             states, setup = state.array, state.setup()
@@ -333,12 +333,6 @@ class GameEnv(AECEnv[str, Observation, int]):
             self._states = self.game.encode(self._setup)
             for action in self._steps:
                 verbs.apply_action(self._states[0], action)
-
-
-def _deal(game: Game, rng: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
-    """Return the kernel state and the setup of a new game."""
-    setup = game.new_setup(rng)
-    return game.encode(setup), setup
 
 
 def _observation_space(shape: tuple[int, ...], num_actions: int) -> spaces.Dict:

@@ -8,6 +8,7 @@ from naive.files import golden_games
 from scipy.stats import chisquare
 
 from trilithon.core import load_game
+from trilithon.core.rng import seed
 
 HEADER = "name,top,right,bottom,left,element\n"
 
@@ -186,3 +187,26 @@ def test_manual_hands_start_from_a_setup_only():
     state = game.from_setup({"first_player": 1, "hands": hands[::-1], "cells": cell_list({4: "fire"}, 3)})
     assert state.to_dict()["hands"] == hands[::-1]
     assert state.current_player() == 1
+
+
+@pytest.mark.parametrize("size", [3, 4, 5])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"source": "budget", "budget": 14, "first_player": 1},
+        {"chaos": True, "elemental_cells": "random", "first_player": 0},
+        {"source": "catalogue", "elemental_cells": 3},
+        {"hands": "mirrored"},
+        {"draft": True, "observation": "universal"},
+    ],
+)
+def test_a_deal_is_the_setup_and_its_state(size, options):
+    """What is dealt straight into a state equals the setup drawn and encoded, and leaves the generator where it does."""
+    game = load_game("aeroliths", size=size, **options)
+    for number in range(20):
+        one, two = seed(number), seed(number)
+        array, setup = game.deal(one)
+        assert setup == game.new_setup(two)
+        assert array.tobytes() == game.encode(setup).tobytes()
+        assert one[0] == two[0]

@@ -183,6 +183,10 @@ class Aeroliths(Game):
         ]
         return setup
 
+    def deal(self, rng: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
+        """See `options.deal`."""
+        return options.deal(self.options, rng)
+
     def encode(self, setup: Mapping[str, Any]) -> np.ndarray:
         """See `options.encode`."""
         return options.encode(self.options, setup)

@@ -119,6 +119,13 @@ def draw_litho(source, budget, rng):
     return np.uint32(litho | np.uint32(next_below(rng, 4) << 16))
 
 
+@kernel
+def draw_lithos(source, budget, rng, out):
+    """Fill `out`, uint32, with `draw_litho`."""
+    for i in range(out.shape[0]):
+        out[i] = draw_litho(source, budget, rng)
+
+
 # ---------------------------------------------------------------------------------------------------------- actions
 
 

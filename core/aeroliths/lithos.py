@@ -77,14 +77,19 @@ def load_catalogue(name: str) -> Catalogue:
             raise SetupError(f"catalogue {name!r}: there is no such file; allowed: standard or a CSV file's path")
         if path.stat().st_size > MAX_CATALOGUE_BYTES:
             raise SetupError(f"catalogue {name!r}: larger than {MAX_CATALOGUE_BYTES} bytes")
-        content = path.read_bytes().decode("utf-8-sig")
+        return _read_catalogue(name, path.stat().st_mtime_ns)
     except UnicodeDecodeError:
         raise SetupError(f"catalogue {name!r}: not a UTF-8 text") from None
     except (OSError, ValueError) as error:
         if isinstance(error, SetupError):
             raise
         raise SetupError(f"catalogue {name!r}: cannot be read") from None
-    return parse_catalogue(content, name)
+
+
+@lru_cache(maxsize=16)
+def _read_catalogue(name: str, changed: int) -> Catalogue:
+    """Read a file; `changed`, when it was last written, keeps the memory from going stale."""
+    return parse_catalogue(Path(name).read_bytes().decode("utf-8-sig"), name)
 
 
 @lru_cache(maxsize=1)

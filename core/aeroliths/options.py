@@ -9,6 +9,7 @@ from trilithon.core.aeroliths import kernels as k
 from trilithon.core.aeroliths.information import hidden_slots
 from trilithon.core.aeroliths.lithos import load_catalogue, unpack_litho
 from trilithon.core.errors import OptionError, SetupError
+from trilithon.core.game import copy_of
 from trilithon.core.options import Option
 from trilithon.core.rng import next_below, shuffle
 from trilithon.core.verbs import CHANCE
@@ -117,6 +118,35 @@ def new_setup(options: Mapping[str, Any], rng: np.ndarray) -> dict[str, Any]:
     return setup
 
 
+def deal(options: Mapping[str, Any], rng: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
+    """Return the kernel state and the setup of a new game, drawn as `new_setup` draws it.
+
+    Two hands of independent draws, the usual case, go straight into the state; any other setup is encoded. (What was
+    just drawn need not be checked, and checking takes longer than all the rest: environments start often.)
+    """
+    if options["draft"] or options["hands"] != "random" or options["source"] == "catalogue":
+        setup = new_setup(options, rng)
+        return encode(options, setup), setup
+    size, first = options["size"], options["first_player"]
+    first = int(next_below(rng, 2)) if first == "random" else first
+    cells = _draw_cells(options, size * size, rng)
+    lithos = _draw_packed(options, size * size, rng)
+    sizes = hand_sizes(size, first)
+    # Numbers in the state follow the seats, draws follow the turns.
+    packed = np.concatenate((lithos[sizes[1] :], lithos[: sizes[1]])) if first else lithos
+    unpacked = [unpack_litho(litho) for litho in packed.tolist()]
+    array = _blank(options)
+    array["first_player"] = array["mover"] = first
+    array["current_player"] = CHANCE if options["chaos"] else first
+    if options["elemental_cells"] != "none":
+        array["cell_element"][0, : size * size] = [-1 if element is None else element for element in cells]
+    array["lithos"][0, : size * size] = packed
+    array["hand"][0, 0, : sizes[0]] = range(sizes[0])
+    array["hand"][0, 1, : sizes[1]] = range(sizes[0], size * size)
+    array["hand_left"][0] = [(1 << count) - 1 for count in sizes]
+    return array, {"first_player": first, "hands": [unpacked[: sizes[0]], unpacked[sizes[0] :]], "cells": cells}
+
+
 def _draw_cells(options: Mapping[str, Any], cells: int, rng: np.ndarray) -> list[int | None]:
     """Distinct elemental cells with uniform elements: how many, which, then the elements in cell order."""
     count = options["elemental_cells"]
@@ -138,8 +168,14 @@ def _draw_lithos(options: Mapping[str, Any], count: int, rng: np.ndarray) -> lis
         lithos = load_catalogue(options["catalogue"]).lithos
         remaining = list(range(len(lithos)))
         return [list(lithos[remaining.pop(int(next_below(rng, len(remaining))))]) for _ in range(count)]
-    source = SOURCES.index(options["source"])
-    return [unpack_litho(k.draw_litho(source, options["budget"], rng)) for _ in range(count)]
+    return [unpack_litho(litho) for litho in _draw_packed(options, count, rng).tolist()]
+
+
+def _draw_packed(options: Mapping[str, Any], count: int, rng: np.ndarray) -> np.ndarray:
+    """`count` independent draws, packed."""
+    packed = np.empty(count, np.uint32)
+    k.draw_lithos(SOURCES.index(options["source"]), options["budget"], rng, packed)
+    return packed
 
 
 # --------------------------------------------------------------------------------------------------- setup to kernel
@@ -148,11 +184,10 @@ def _draw_lithos(options: Mapping[str, Any], count: int, rng: np.ndarray) -> lis
 def encode(options: Mapping[str, Any], setup: Mapping[str, Any]) -> np.ndarray:
     """Return the kernel state ``[1]`` of a setup; `SetupError` names the field, the value and what is allowed."""
     _check_keys(setup, {"first_player", "hands", "cells", "pool", "names", "position"}, "setup")
-    array = np.zeros(1, k.STATE)
+    array = _blank(options)
     state = array[0]
     size = options["size"]
     cells = size * size
-    _encode_options(options, array)
     first = setup.get("first_player")
     if type(first) is not int or first not in (0, 1):
         raise SetupError(f"aeroliths: setup.first_player = {first!r} is not 0 or 1")
@@ -184,6 +219,24 @@ def _check_keys(value: Any, allowed: set[str], where: str) -> None:
             raise SetupError(
                 f"aeroliths: {where} has an unknown key {key!r:.40}; allowed: {', '.join(sorted(allowed))}"
             )
+
+
+_blanks: dict[tuple[Any, ...], np.ndarray] = {}  # by option values: a state that holds options alone
+
+
+def _blank(options: Mapping[str, Any]) -> np.ndarray:
+    """Return a fresh state ``[1]`` with the options in it and nothing else."""
+    key = tuple(options.values())
+    blank = _blanks.get(key)
+    if blank is None:
+        blank = np.zeros(1, k.STATE)
+        _encode_options(options, blank)
+        if options["source"] == "catalogue":
+            return blank  # its rows are those of the file as it is now
+        if len(_blanks) >= 1000:
+            _blanks.clear()
+        _blanks[key] = blank
+    return copy_of(blank)
 
 
 def _encode_options(options: Mapping[str, Any], array: np.ndarray) -> None:
@@ -365,7 +418,7 @@ def resampled_setup(
     inside["hands"] = hands
     if "position" in setup:
         changed["position"] = inside
-    if "names" in changed:
+    if "hands" in changed.get("names", {}):
         names = list(changed["names"]["hands"])
         catalogue = load_catalogue(options["catalogue"])
         names[other] = [catalogue.name_of(litho) for litho in hands[other]]
