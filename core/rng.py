@@ -18,7 +18,6 @@ _MIX_2 = np.uint64(0x94D049BB133111EB)
 _S27, _S30, _S31, _S32, _S11 = (np.uint64(s) for s in (27, 30, 31, 32, 11))
 _LOW = np.uint64(0xFFFFFFFF)
 _TWO_32 = np.uint64(1 << 32)
-_CHANCE_KEY = 0x6368616E  # "chan": no run has as many games or seats, so no other stream has this key
 
 
 def seed(value: Any) -> np.ndarray:
@@ -27,6 +26,11 @@ def seed(value: Any) -> np.ndarray:
         if value.dtype != np.uint64 or value.shape != (1,):
             raise OptionError(f"a generator is a uint64[1] of core.rng, not {value.dtype}[{value.shape}]")
         return value
+    return _words(value, 1)
+
+
+def _words(value: Any, count: int) -> np.ndarray:
+    """Return `count` words of key material for an int seed, the first ones the same for every `count`."""
     try:
         number = operator.index(value)
     except TypeError:
@@ -34,7 +38,7 @@ def seed(value: Any) -> np.ndarray:
     if number < 0:
         raise OptionError(f"seed must be a whole number >= 0, not {number}")
     # Small seeds would be neighbours in the sequence; SeedSequence spreads any integer over the 64 bits.
-    return np.random.SeedSequence(number).generate_state(1, np.uint64)
+    return np.random.SeedSequence(number).generate_state(count, np.uint64)
 
 
 def stream(value: int, *keys: int) -> np.ndarray:
@@ -51,7 +55,8 @@ def game_streams(value: Any) -> tuple[np.ndarray, np.ndarray]:
     """
     if isinstance(value, np.ndarray):
         raise OptionError("a game's seed is a whole number >= 0, not a generator")
-    return seed(value), stream(operator.index(value), _CHANCE_KEY)
+    words = _words(value, 2)
+    return words[:1].copy(), words[1:].copy()
 
 
 @kernel

@@ -202,7 +202,7 @@ def test_manual_hands_start_from_a_setup_only():
     ],
 )
 def test_a_deal_is_the_setup_and_its_state(size, options):
-    """What is dealt straight into a state equals the setup drawn and encoded, and leaves the generator where it does."""
+    """A state dealt straight equals the setup drawn and encoded, and the generator ends where it does."""
     game = load_game("aeroliths", size=size, **options)
     for number in range(20):
         one, two = seed(number), seed(number)
