@@ -18,7 +18,7 @@ from trilithon.core.game import State
 from trilithon.core.options import Option
 from trilithon.core.rng import next_uint64
 
-BATCHES = (1, 16, 128)  # rows of an evaluation: the least that fits is used, so that single moves are quick
+BATCHES = (1, 16, 64, 128)  # rows of an evaluation: the least that fits is used, so that single moves are quick
 _SEARCH_OPTIONS = ("uct_c", "pb_c_init", "max_considered", "c_scale", "gumbel_scale", "margin_weight")
 MAX_TREE_CELLS = 12_000_000  # edges in memory at once, about 40 bytes each
 

@@ -35,7 +35,16 @@ def rate_run(run: RunFolder, config: Config, quiet: bool = False) -> str:
         for spec in lines.values():
             agents = [spec, *rating.opponents]
             seed = config.seed + _SEED_SHIFT
-            result = play_event(game, agents, rating.deals, seed, gauntlet=True, strict=True, progress=bar.update)
+            result = play_event(
+                game,
+                agents,
+                rating.deals,
+                seed,
+                gauntlet=True,
+                workers=config.workers,
+                strict=True,
+                progress=bar.update,
+            )
             pairs += result.pairs()
     table = rating_table(pairs, {spec: name for name, spec in lines.items()})
     run.write_ratings({"game": str(game), "deals": rating.deals, "pairs": [pair.to_dict() for pair in pairs]})

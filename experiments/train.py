@@ -9,6 +9,7 @@ of Go without human knowledge", Nature 2017; Danihelka et al., ICLR 2022.
 import math
 import multiprocessing
 import os
+import sys
 import time
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -22,7 +23,7 @@ from torch.nn import functional
 from tqdm import tqdm
 
 from trilithon.agents.checkpoint import build_network, find_checkpoint, load_weights, read_checkpoint, save_checkpoint
-from trilithon.core.errors import CheckpointError, ConfigError, TrilithonError
+from trilithon.core.errors import CheckpointError, TrilithonError
 from trilithon.core.files import write_whole
 from trilithon.core.game import Game
 from trilithon.core.record import GameRecord, read_records
@@ -89,6 +90,8 @@ class Trainer:
         """Play and learn until the last generation or the time is reached."""
         limits = self.config.training
         with Workers(self.config.workers) as workers, _Bar(self, quiet) as bar:
+            if not quiet:
+                print("getting ready (the first time, kernels are compiled: a minute) ...", file=sys.stderr)
             workers.warm_up(self)
             started = time.monotonic() - self.seconds
             while self.generation < limits.generations:
@@ -118,7 +121,7 @@ class Trainer:
         """Train on the window, `passes` times as many positions as the newest generation brought."""
         training = self.config.training
         if not len(self.replay):
-            return {"loss": math.nan, "policy_loss": math.nan, "value_loss": math.nan, "positions_per_second": 0.0}
+            return {}
         # A cosine from learning_rate to final_learning_rate.
         low, high = training.final_learning_rate, training.learning_rate
         rate = low + (high - low) * 0.5 * (1 + math.cos(math.pi * self.progress()))
@@ -309,11 +312,7 @@ class _Bar:
     def show(self, facts: dict[str, float]) -> None:
         """Advance to where the run is."""
         self._bar.n = round(100.0 * self._trainer.progress(), 1)
-        positions = facts["positions_per_second"]
-        self._bar.set_postfix_str(f"{facts['games']} games, {positions:.0f} positions/s, loss {facts['loss']:.3f}")
-
-
-def require_new(out: str | os.PathLike[str] | None) -> None:
-    """Raise `ConfigError` where `out` cannot become a run folder."""
-    if out is not None and Path(out).is_file():
-        raise ConfigError(f"{str(out)!r} is a file; name a new folder")
+        text = f"{facts['games']} games"
+        if "loss" in facts:
+            text += f", {facts['positions_per_second']:.0f} positions/s, loss {facts['loss']:.3f}"
+        self._bar.set_postfix_str(text)
