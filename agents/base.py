@@ -16,8 +16,11 @@ from trilithon.agents.analysis import Analysis
 from trilithon.core.errors import OptionError
 from trilithon.core.game import Game, State
 from trilithon.core.options import Option, validate
+from trilithon.core.rng import next_uint64
 from trilithon.core.rng import seed as make_rng
 from trilithon.core.spec import format_spec
+
+_FINAL = ("act", "analyse", "act_batch", "analyse_batch", "reset", "_view")
 
 
 class Agent(ABC):
@@ -27,7 +30,7 @@ class Agent(ABC):
     doc: ClassVar[str]
     option_table: ClassVar[tuple[Option, ...]] = ()
 
-    def __init__(self, game: Game | None = None, seed: Any = 0, **options: Any) -> None:
+    def __init__(self, game: Game | None = None, seed: Any = 0, /, **options: Any) -> None:
         self.options = validate(self.option_table, options, self.name)
         self.rng = make_rng(seed)
         self._game: Game | None = None
@@ -71,23 +74,40 @@ class Agent(ABC):
         return self.analyse_batch([state], [self.rng])[0]
 
     @final
-    def act_batch(self, states: Sequence[State], rngs: Sequence[np.ndarray]) -> list[int]:
+    def act_batch(self, states: Sequence[State], rngs: Sequence[np.ndarray] | None = None) -> list[int]:
         """Return an action for the mover of each state; ``rngs[i]``, uint64[1], is advanced for ``states[i]`` alone.
+
+        Without `rngs` each state gets a generator of its own from the agent's.
 
         An agent's choice for one state depends on that state and its generator, not on the company it is in (exact
         for agents without networks; a network's last bits may differ with the batch, see docs/learning.md).
         """
-        return self.choose([self._view(state, rng) for state, rng in zip(states, rngs, strict=True)], list(rngs))
+        rngs = self._generators(states, rngs)
+        return self.choose([self._view(state, rng) for state, rng in zip(states, rngs, strict=True)], rngs)
 
     @final
-    def analyse_batch(self, states: Sequence[State], rngs: Sequence[np.ndarray]) -> list[Analysis]:
+    def analyse_batch(self, states: Sequence[State], rngs: Sequence[np.ndarray] | None = None) -> list[Analysis]:
         """Return an `Analysis` of each state, as `act_batch`."""
         start = time.perf_counter()
+        rngs = self._generators(states, rngs)
         views = [self._view(state, rng) for state, rng in zip(states, rngs, strict=True)]
-        results = self.examine(views, list(rngs))
+        results = self.examine(views, rngs)
         for result in results:
             result.seconds = (time.perf_counter() - start) / len(results)
         return results
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        own = [name for name in _FINAL if name in cls.__dict__]
+        if own:
+            raise TypeError(
+                f"{cls.__name__} may not define {own[0]}: it would be handed hidden cards; see examine, choose"
+            )
+
+    def _generators(self, states: Sequence[State], rngs: Sequence[np.ndarray] | None) -> list[np.ndarray]:
+        if rngs is not None:
+            return list(rngs)
+        return [np.array([next_uint64(self.rng)], np.uint64) for _ in states]
 
     def _view(self, state: State, rng: np.ndarray) -> State:
         player = state.current_player()

@@ -140,7 +140,7 @@ def load_weights(module: "torch.nn.Module", weights: bytes, where: str) -> None:
         if _declared_shapes(weights) != wanted:
             raise CheckpointError(f"{where!r}: the weights' names or shapes are not those of the network in the card")
         module.load_state_dict(load(weights))
-    except (SafetensorError, ValueError, KeyError, TypeError) as error:
+    except (SafetensorError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         if isinstance(error, TrilithonError):
             raise
         raise CheckpointError(f"{where!r}: the weights are damaged") from None

@@ -54,7 +54,7 @@ class Game(ABC):
     option_table: ClassVar[tuple[Option, ...]]
     dtype: ClassVar[np.dtype]
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, /, **options: Any) -> None:
         self.options = validate(self.option_table, options, self.name)
         self.check_options()
 
@@ -143,6 +143,10 @@ class Game(ABC):
     def encode(self, setup: Mapping[str, Any]) -> np.ndarray:
         """Return the kernel state ``[1]`` at the start of `setup`; `SetupError` says what is wrong with it."""
 
+    def canonical_setup(self, setup: Mapping[str, Any], array: np.ndarray) -> dict[str, Any]:
+        """Return a copy of a setup that `encode` accepted, without what it ignores; equal starts give equal copies."""
+        return copy.deepcopy(dict(setup))
+
     def deal(self, rng: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
         """Return the kernel state ``[1]`` and setup of a new game, as `new_setup` draws it (a game may be faster)."""
         setup = self.new_setup(rng)
@@ -203,7 +207,8 @@ class Game(ABC):
         """Return the state that a setup describes; `SetupError` says what is wrong with it."""
         if not isinstance(setup, Mapping):
             raise SetupError(f"{self.name}: a setup is an object with first_player and more, not {setup!r:.60}")
-        return State(self, self.encode(setup), copy.deepcopy(dict(setup)))
+        array = self.encode(setup)
+        return State(self, array, self.canonical_setup(setup, array))
 
     def from_bytes(self, data: bytes) -> "State":
         """Return the state that `State.to_bytes` wrote, by replaying it; `SetupError` where it does not fit."""
@@ -430,12 +435,19 @@ class State:
         return world
 
     def _hidden_steps(self, player: int) -> frozenset[int]:
-        """The steps since the root whose outcome `player` did not see."""
-        arrays = [*self._before, self.array]
-        recent = enumerate(self._steps[self._root :])
-        return frozenset(
-            self._root + i for i, (p, a) in recent if p == CHANCE and self.game.is_hidden(arrays[i], a, player)
-        )
+        """The steps whose outcome `player` did not see; in the player's own view, those since the root."""
+        hidden = set()
+        if self._root and self._viewer != player:
+            array = self.game.encode(self._setup)
+            for step, (actor, action) in enumerate(self._steps[: self._root]):
+                if actor == CHANCE and self.game.is_hidden(array, action, player):
+                    hidden.add(step)
+                verbs.apply_action(array[0], action)
+        for array, step in zip([*self._before, self.array], range(self._root, len(self._steps)), strict=False):
+            actor, action = self._steps[step]
+            if actor == CHANCE and self.game.is_hidden(array, action, player):
+                hidden.add(step)
+        return frozenset(hidden)
 
     # ------------------------------------------------------------------------------------------------------- forms
 

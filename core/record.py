@@ -153,14 +153,13 @@ class GameRecord:
 def _check_shapes(content: Mapping[str, Any]) -> None:
     """Types and lengths of a record's fields; what they mean is checked by replaying."""
     n = len(content["steps"]) if isinstance(content["steps"], list) else -1
-    number = (int, float)
     tests = {
         "game": isinstance(content["game"], str),
         "config": isinstance(content["config"], dict),
         "setup": isinstance(content["setup"], dict),
         "steps": n >= 0
         and all(isinstance(s, list) and len(s) == 2 and all(type(v) is int for v in s) for s in content["steps"]),
-        "returns": isinstance(content["returns"], list) and all(type(v) in number for v in content["returns"]),
+        "returns": isinstance(content["returns"], list) and all(map(_is_finite, content["returns"])),
         "agents": _optional(content, "agents", lambda v: isinstance(v, list) and all(isinstance(a, str) for a in v)),
         "seed": _optional(content, "seed", lambda v: type(v) is int),
         "timed_out": _optional(content, "timed_out", lambda v: isinstance(v, list) and all(type(i) is int for i in v)),
@@ -171,6 +170,11 @@ def _check_shapes(content: Mapping[str, Any]) -> None:
     for name, right in tests.items():
         if not right:
             raise RecordError(f"a record's {name} = {content.get(name)!r:.60} has the wrong type or length")
+
+
+def _is_finite(value: Any) -> bool:
+    """Whether this is a number that a float can hold (JSON's may be of any size, and NaN)."""
+    return type(value) in (int, float) and -1e300 < value < 1e300
 
 
 def _optional(content: Mapping[str, Any], name: str, test: Any) -> bool:
@@ -201,7 +205,7 @@ def read_records(path: str | Path) -> list[GameRecord]:
         if path.suffix == ".parquet":
             rows = (_from_row(row) for row in _read_parquet(path).iter_rows(named=True))
         else:
-            rows = (GameRecord.from_json(line) for line in path.read_text("utf-8").splitlines() if line.strip())
+            rows = (GameRecord.from_json(line) for line in path.read_text("utf-8").split("\n") if line.strip())
         records.extend(rows)
         return records
     except UnicodeDecodeError:

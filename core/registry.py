@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 Factory = Callable[..., "Game"]  # a game class, or what makes one
 
 # Modules are imported at first use: a game costs nothing until it is loaded.
-_OWN_GAMES = {"aeroliths": "trilithon.core.aeroliths"}
+_OWN_GAMES = {"aeroliths": "trilithon.core.aeroliths", "selenolyth": "trilithon.core.selenolyth"}
 _registered: dict[str, Factory] = {}
 _ENTRY_POINT_GROUP = "trilithon.games"
 
@@ -49,7 +49,7 @@ def game_factory(name: str) -> Factory:
     raise SpecError(f"unknown game {name!r}; {suggest(name, list_games())}")
 
 
-def load_game(spec: str, **options: Any) -> "Game":
+def load_game(spec: str, /, **options: Any) -> "Game":
     """Return a game from a name and options, ``load_game("aeroliths", size=4)``, or from one text of both.
 
     The text is ``NAME(key=value, ...)`` as ``str(game)`` writes it. Raises `SpecError` for an unknown name and

@@ -135,43 +135,69 @@ def deals(game: Game, count: int = DEALS) -> np.ndarray:
     return np.concatenate([game.new_initial_state(seed).array for seed in range(count)])
 
 
-def playout_speed(size: int, options: dict[str, Any]) -> Callable[[], Iterator[float]]:
-    """Random playouts with legal-action lists: players' actions a second."""
+def playout_speed(name: str, **options: Any) -> Callable[[], Iterator[float]]:
+    """Random playouts with legal-action lists: players' actions a second; turns where a state counts its turns."""
 
     def runs() -> Iterator[float]:
         from trilithon.agents.playout import Playouts
 
-        game = load_game("aeroliths", size=size, **options)
+        game = load_game(name, **options)
         states, playouts, rng = deals(game), Playouts(game), np.zeros(1, np.uint64)
-        games = 2_500_000 // game.max_game_length()
-        playouts.run(states, DEALS, rng)  # compiles
+        steps, _ = playouts.run(states, DEALS, rng)  # compiles
+        games = 2_500_000 * DEALS // steps
+        share = turns_per_action(game, states)
         while True:
             start = time.perf_counter()
             steps, _ = playouts.run(states, games, rng)
-            yield steps / (time.perf_counter() - start)
+            yield share * steps / (time.perf_counter() - start)
 
     return runs
 
 
-def observe_speed() -> Iterator[float]:
-    """Observations of positions in the middle of games, many at a call: positions a second."""
-    from trilithon.agents.playout import observe_batch
-    from trilithon.core.verbs import apply_action, legal_actions
+def turns_per_action(game: Game, states: np.ndarray) -> float:
+    """Turns that a player's action makes in random playouts, on average: 1 where a turn is an action."""
+    from trilithon.agents.playout import playout
 
-    game = load_game("aeroliths", same=True, elemental_cells="random")
-    states = np.resize(deals(game), BATCH)
+    if "turns" not in (game.dtype.names or ()):
+        return 1.0
+    work, rng = np.zeros(1, game.dtype), np.zeros(1, np.uint64)
     actions = np.zeros(game.num_distinct_actions() + 1, np.int32)
-    for i in range(BATCH):
-        for _ in range(i % 8):
-            legal_actions(states[i], actions)
-            apply_action(states[i], int(actions[0]))
-    out = np.zeros((BATCH, *game.observation_tensor_shape()), np.float32)
-    observe_batch(states, out)
-    while True:
-        start = time.perf_counter()
-        for _ in range(200):
-            observe_batch(states, out)
-        yield 200 * BATCH / (time.perf_counter() - start)
+    probabilities = np.zeros(game.max_chance_outcomes() + 1)
+    steps = turns = 0
+    for number in range(20 * DEALS):
+        work[0] = states[number % DEALS]
+        steps += playout(work[0], actions, probabilities, rng)
+        turns += int(work["turns"][0])
+    return turns / steps
+
+
+def observe_speed(name: str, **options: Any) -> Callable[[], Iterator[float]]:
+    """Observations of positions in the middle of games, many at a call: positions a second."""
+
+    def runs() -> Iterator[float]:
+        from trilithon.agents.playout import observe_batch
+        from trilithon.core.verbs import CHANCE, apply_action, chance_outcomes, legal_actions
+
+        game = load_game(name, **options)
+        states = np.resize(deals(game), BATCH)
+        actions = np.zeros(game.num_distinct_actions() + 1, np.int32)
+        probabilities = np.zeros(game.max_chance_outcomes() + 1)
+        for i in range(BATCH):
+            for step in range(i % 8):
+                legal_actions(states[i], actions)
+                apply_action(states[i], int(actions[0]))
+                while states["current_player"][i] == CHANCE:
+                    n = chance_outcomes(states[i], actions, probabilities)
+                    apply_action(states[i], int(actions[step % n]))
+        out = np.zeros((BATCH, *game.observation_tensor_shape()), np.float32)
+        observe_batch(states, out)
+        while True:
+            start = time.perf_counter()
+            for _ in range(200):
+                observe_batch(states, out)
+            yield 200 * BATCH / (time.perf_counter() - start)
+
+    return runs
 
 
 # ------------------------------------------------------------------------------------------------------- environments
@@ -270,16 +296,20 @@ def _first_step(cache: str) -> float:
 
 BENCHMARKS: list[Benchmark] = [
     *(
-        Benchmark(f"playouts/aeroliths/{size}x{size}/{name}", "placements/s", playout_speed(size, options))
+        Benchmark(
+            f"playouts/aeroliths/{size}x{size}/{name}", "placements/s", playout_speed("aeroliths", size=size, **options)
+        )
         for size in (3, 4, 5)
         for name, options in (("basic", BASIC), ("all", ALL_RULES))
     ),
+    Benchmark("playouts/selenolyth", "turns/s", playout_speed("selenolyth")),
     Benchmark("aec/aeroliths/raw", "steps/s", env_speed("raw")),
     Benchmark("aec/aeroliths/env", "steps/s", env_speed("env")),
     Benchmark("aec/aeroliths/raw-with-resets", "steps/s", env_speed("raw", resets=True)),
     Benchmark("aec/aeroliths/env-with-resets", "steps/s", env_speed("env", resets=True)),
     Benchmark("aec/pettingzoo-wrappers", "us/step added", wrapper_cost, digits=1),
-    Benchmark("observe/aeroliths", "positions/s", observe_speed),
+    Benchmark("observe/aeroliths", "positions/s", observe_speed("aeroliths", same=True, elemental_cells="random")),
+    Benchmark("observe/selenolyth", "positions/s", observe_speed("selenolyth")),
     Benchmark("start/warm", "s", start_seconds(warm=True), digits=2),
     Benchmark("compile/cold", "s", start_seconds(warm=False), digits=2),
 ]

@@ -33,16 +33,16 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(f"{message} (see {self.prog} --help)")
 
 
-def whole(low: int) -> Callable[[str], int]:
-    """An argument that is a whole number of at least `low`; negative numbers get as far as this message."""
+def whole(low: int, high: int = 2**53 - 1) -> Callable[[str], int]:
+    """An argument that is a whole number in ``low..high``; negative numbers get as far as this message."""
 
     def read(text: str) -> int:
         try:
             number = int(text)
         except ValueError:
             number = low - 1
-        if number < low:
-            raise argparse.ArgumentTypeError(f"must be a whole number >= {low}, not {text}")
+        if not low <= number <= high:
+            raise argparse.ArgumentTypeError(f"must be a whole number {low}..{high}, not {text:.40}")
         return number
 
     return read
@@ -68,9 +68,13 @@ def add_common(parser: argparse.ArgumentParser, *names: str, required_game: bool
     if "seed" in names:
         parser.add_argument("--seed", type=whole(0), default=None, help="seed of all randomness")
     if "deals" in names:
-        parser.add_argument("--deals", type=whole(1), default=100, help="deals, each played in every seating (100)")
+        parser.add_argument(
+            "--deals", type=whole(1, 10_000_000), default=100, help="deals, each played in every seating (100)"
+        )
     if "workers" in names:
-        parser.add_argument("--workers", type=whole(1), default=1, help="processes; results do not depend on it (1)")
+        parser.add_argument(
+            "--workers", type=whole(1, 256), default=1, help="processes; results do not depend on it (1)"
+        )
     if "out" in names:
         parser.add_argument("--out", metavar="DIR", help="a folder for what is made")
     if "json" in names:

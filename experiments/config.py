@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
@@ -47,7 +47,7 @@ class TrainingConfig(Section):
     minutes: float | None = Field(None, gt=0, le=100_000, description="stop after this time too")
     batch_size: int = Field(512, ge=1, le=65_536)
     passes: float = Field(3.0, gt=0, le=1000, description="times each position is trained on, on average")
-    window: int = Field(200_000, ge=1, le=100_000_000, description="positions kept for training")
+    window: int = Field(200_000, ge=1, le=10_000_000, description="positions kept for training")
     learning_rate: float = Field(0.002, gt=0, le=1)
     final_learning_rate: float = Field(0.0001, gt=0, le=1)
     weight_decay: float = Field(0.0001, ge=0, le=1)
@@ -61,6 +61,8 @@ class RatingConfig(Section):
 
     deals: int = Field(200, ge=0, le=1_000_000)
     simulations: int = Field(64, ge=1, le=100_000)
+    root: Literal["gumbel", "puct"] = "gumbel"
+    margin_weight: float = Field(0.05, ge=0, le=1)
     opponents: list[str] = ["uniform", "greedy"]
 
 
@@ -79,7 +81,9 @@ class Config(Section):
     @field_validator("game")
     @classmethod
     def _known_game(cls, spec: str) -> str:
-        return str(load_game(spec))
+        game = load_game(spec)
+        game.new_setup(0)  # hands that only a setup can give cannot be trained on
+        return str(game)
 
     @field_validator("rating")
     @classmethod
@@ -88,6 +92,8 @@ class Config(Section):
 
         for spec in rating.opponents:
             load_agent(spec)
+        if len(set(rating.opponents)) < len(rating.opponents):
+            raise ConfigError(f"opponents {rating.opponents} name an agent twice")
         return rating
 
 

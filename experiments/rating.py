@@ -22,11 +22,11 @@ def rate_run(run: RunFolder, config: Config, quiet: bool = False) -> str:
     rating = config.rating
     newest = os.path.relpath(find_checkpoint(run.path).with_suffix(".safetensors"))
     first = os.path.relpath(run.checkpoints / "000000.safetensors")
-    simulations = {"simulations": rating.simulations}
+    search = {"simulations": rating.simulations, "root": rating.root, "margin_weight": rating.margin_weight}
     lines = {
-        f"trained, {rating.simulations} simulations": format_spec("mcts", {**simulations, "network": newest}),
+        f"trained, {rating.simulations} simulations": format_spec("mcts", {**search, "network": newest}),
         "trained, network alone": format_spec("policy", {"network": newest}),
-        f"untrained, {rating.simulations} simulations": format_spec("mcts", {**simulations, "network": first}),
+        f"untrained, {rating.simulations} simulations": format_spec("mcts", {**search, "network": first}),
     }
     game = load_game(config.game)
     total = len(lines) * number_of_games(game, 1 + len(rating.opponents), rating.deals, gauntlet=True)

@@ -80,8 +80,8 @@ def outcome_of(deal: Any, agents: Sequence[str], state: Any, forfeit: Mapping[st
     """Return the outcome of a finished game, or of one that the seat ``forfeit["seat"]`` lost by a fault."""
     players = range(len(agents))
     if forfeit is not None:
-        seat = forfeit.get("seat")
-        if seat not in players:
+        seat = forfeit.get("seat") if isinstance(forfeit, Mapping) else None
+        if type(seat) is not int or seat not in players:
             raise RecordError(f"forfeit by seat {seat!r:.20}, which is not one of 0..{len(agents) - 1}")
         return Outcome(deal, tuple(agents), tuple(-1.0 if p == seat else 1.0 for p in players))
     scale, _ = state.game.margin_unit()

@@ -22,6 +22,7 @@ from torch import Tensor
 from torch.nn import functional
 from tqdm import tqdm
 
+from trilithon.agents import load_agent
 from trilithon.agents.checkpoint import build_network, find_checkpoint, load_weights, read_checkpoint, save_checkpoint
 from trilithon.core.errors import CheckpointError, TrilithonError
 from trilithon.core.files import write_whole
@@ -40,6 +41,8 @@ _KEPT_CHECKPOINTS = 2  # the newest ones, beside the untrained first
 
 def train(config: Config, out: str | os.PathLike[str] | None = None, quiet: bool = False) -> RunFolder:
     """Run an experiment in a new run folder (``runs/<name>-<n>`` or `out`) and return the folder."""
+    for spec in config.rating.opponents:
+        load_agent(spec, load_game(config.game))  # what cannot be rated at the end is refused before the beginning
     run = RunFolder.create(config.name, out)
     write_whole(run.config, dump_config(config))
     return _train_in(run, config, quiet)
@@ -90,7 +93,7 @@ class Trainer:
         """Play and learn until the last generation or the time is reached."""
         limits = self.config.training
         with Workers(self.config.workers) as workers, _Bar(self, quiet) as bar:
-            if not quiet:
+            if not quiet and sys.stderr.isatty():
                 print("getting ready (the first time, kernels are compiled: a minute) ...", file=sys.stderr)
             workers.warm_up(self)
             started = time.monotonic() - self.seconds
@@ -221,7 +224,11 @@ class Trainer:
         card = find_checkpoint(self.run.path)
         facts, weights = read_checkpoint(card)
         load_weights(self.averaged, weights, str(card))
-        self.generation, self.seconds, self.games = (int(facts["generation"]), float(facts["seconds"]), facts["games"])
+        try:
+            self.generation, self.games = int(facts["generation"]), int(facts["games"])
+            self.seconds = float(facts["seconds"])
+        except (KeyError, TypeError, ValueError):
+            raise CheckpointError(f"{str(card)!r}: the card lacks generation, seconds or games") from None
         self._load_training_state(card.with_suffix(".training"))
         for shard in self.run.shards():
             if int(shard.stem) < self.generation:

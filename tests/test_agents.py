@@ -67,6 +67,9 @@ def test_specs_round_trip():
         ("minimax(depth=0)", OptionError, "depth = 0 is not allowed"),
         ("minimax(deep=3)", OptionError, "unknown option 'deep'"),
         ("mcts(simulations=many)", OptionError, "simulations = 'many'"),
+        ("mcts(seed=3)", OptionError, "unknown option 'seed'"),  # names of the constructor's own arguments
+        ("greedy(game=x)", OptionError, "unknown option 'game'"),
+        ("minimax(self=1)", OptionError, "unknown option 'self'"),
         ("mcts(simulations=3", SpecError, r"expected '\)'"),
         ("minimax(depth)", SpecError, "expected key=value"),
     ],

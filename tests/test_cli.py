@@ -104,10 +104,13 @@ MISTAKES = {
     ),
     "an agent twice": (("arena", "greedy", "greedy", "--game", "aeroliths"), "is entered twice"),
     "one agent": (("arena", "greedy", "--game", "aeroliths"), "needs 2 agents or more"),
-    "a negative seed": ((*ARENA, "--game", "aeroliths", "--seed", "-1"), "--seed: must be a whole number >= 0, not -1"),
-    "no deals": ((*ARENA, "--game", "aeroliths", "--deals", "0"), "--deals: must be a whole number >= 1, not 0"),
-    "negative deals": ((*ARENA, "--game", "aeroliths", "--deals", "-5"), "must be a whole number >= 1, not -5"),
-    "half a worker": ((*ARENA, "--game", "aeroliths", "--workers", "0.5"), "--workers: must be a whole number >= 1"),
+    "a negative seed": (
+        (*ARENA, "--game", "aeroliths", "--seed", "-1"),
+        "--seed: must be a whole number 0..9007199254740991, not -1",
+    ),
+    "no deals": ((*ARENA, "--game", "aeroliths", "--deals", "0"), "--deals: must be a whole number 1..10000000, not 0"),
+    "negative deals": ((*ARENA, "--game", "aeroliths", "--deals", "-5"), "must be a whole number 1..10000000, not -5"),
+    "half a worker": ((*ARENA, "--game", "aeroliths", "--workers", "0.5"), "--workers: must be a whole number 1..256"),
     "no time": ((*ARENA, "--game", "aeroliths", "--turn-time", "-2"), "--turn-time: must be a number of seconds > 0"),
     "no checkpoint": (("arena", "greedy", "nowhere/run", "--game", "aeroliths"), "nowhere/run"),
     "no config": (("train",), "train needs a config file"),
@@ -355,7 +358,7 @@ def test_benchmarks_are_selected_by_the_beginning_of_their_name():
 
 
 def test_bench_prints_medians_of_five(run):
-    status, out, err = run("bench", "observe", "--json")
+    status, out, err = run("bench", "observe/aeroliths", "--json")
     assert (status, err) == (0, "")
     content = json.loads(out)
     [result] = content["results"]

@@ -272,6 +272,8 @@ def test_games_by_name():
         ("chess", SpecError),
         ("aeroliths(size=6)", OptionError),
         ("aeroliths(sise=3)", OptionError),
+        ("aeroliths(self=3)", OptionError),
+        ("aeroliths(spec=3)", OptionError),
         ("aeroliths(order=true,chaos=true)", OptionError),
         ("aeroliths(draft=true,hands=mirrored)", OptionError),
         ("aeroliths(pool_size=8)", OptionError),

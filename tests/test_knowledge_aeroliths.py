@@ -9,7 +9,7 @@ from naive.drawn_aeroliths import cell_list, litho
 from naive.redeals import assert_distributed, sampled
 from naive.scenarios import random_scenario
 
-from trilithon.core import CHANCE, load_game
+from trilithon.core import CHANCE, SetupError, load_game
 
 
 @pytest.fixture(params=["view", "resample_from_infostate"])
@@ -233,3 +233,82 @@ def test_a_world_keeps_everything_the_player_knows(seed, method):
             state.resample_from_infostate(player, 5).to_dict()
         )
     assert state.to_bytes() == before
+
+
+# ------------------------------------------------------------------------------------------- setups and views of views
+
+
+def test_hands_beside_a_position_are_dropped():
+    """A setup may carry both; the unused hands must not reach a view (nor bytes that a stranger reads)."""
+    game = load_game("aeroliths", first_player=0)
+    state = game.new_initial_state(3)
+    hands = state.setup()["hands"]
+    for _ in range(3):
+        state.apply_action(state.legal_actions()[4])
+    both = game.from_setup({**state.position_setup(), "hands": hands, "names": {"hands": "anything"}})
+    plain = game.from_setup(state.position_setup())
+    assert both.setup() == plain.setup()
+    for player in (0, 1):
+        assert both.view(player, 5).to_bytes() == plain.view(player, 5).to_bytes()
+
+
+def test_known_slots_that_are_not_in_hand_change_nothing():
+    game = load_game("aeroliths", first_player=0)
+    state = game.new_initial_state(3)
+    state.apply_action(state.string_to_action("0@a1"))
+    setup = state.position_setup()
+    marked = {**setup, "position": {**setup["position"], "known": [[0, 12], []]}}
+    views = [game.from_setup(s).view(1, 5) for s in (setup, marked)]
+    assert views[0].to_bytes() == views[1].to_bytes()
+    assert (views[0].array == views[1].array).all()
+
+
+def test_a_view_of_a_view_hides_the_first_viewers_pick():
+    game = load_game("aeroliths", chaos=True, first_player=0)
+    state = game.new_initial_state(3)
+    state.apply_action(state.legal_actions()[1])
+    own = state.view(0, 1)
+    other = own.view(1, 2)
+    assert other.history()[-1] == [-1, None]
+    picks = {own.resample_from_infostate(1, k).history()[-1][1] for k in range(40)}
+    assert picks == {0, 1, 2, 3, 4}
+
+
+def test_mirrored_hands_are_one_draw_from_a_catalogue(tmp_path):
+    """A catalogue's two equal Lithos: having one of them in both hands leaves the other one to be drawn."""
+    rows = ["twin a,1,2,3,4,fire", "twin b,1,2,3,4,fire", *(f"other {i},{i},5,5,5,wind" for i in range(1, 8))]
+    path = tmp_path / "nine.csv"
+    path.write_text("name,top,right,bottom,left,element\n" + "\n".join(rows) + "\n")
+    game = load_game("aeroliths", source="catalogue", catalogue=str(path), hands="mirrored", first_player=0)
+    twin, true_count, view_count, held = [1, 2, 3, 4, 0], 0, 0, 0
+    for number in range(1500):
+        state = game.new_initial_state(number)
+        if twin not in state.setup()["hands"][1]:
+            continue
+        held += 1
+        true_count += state.setup()["hands"][0][4] == twin
+        view_count += state.view(1, number).setup()["hands"][0][4] == twin
+    assert held > 400
+    assert abs(true_count - view_count) < 5 * (held * 0.2 * 0.8 * 2) ** 0.5
+    assert view_count > 0
+
+
+def test_what_the_opponent_knows_of_the_own_hand_is_observed():
+    game = load_game("aeroliths", hands="mirrored", first_player=0)
+    state = game.new_initial_state(3)
+    offset, shape = game.layout().blocks["own_hand"]
+    own = state.observation_tensor(0)[offset : offset + shape[0] * shape[1]].reshape(shape)
+    assert own[:, 1].tolist() == [1, 1, 1, 1, 0]
+    closed = load_game("aeroliths", first_player=0).new_initial_state(3).observation_tensor(0)
+    assert not closed[offset : offset + shape[0] * shape[1]].reshape(shape)[:, 1].any()
+
+
+@pytest.mark.parametrize("names", [None, 5, [], {"hands": 3}, {"hands": [[], []]}, {"pool": []}, {"x": 1}])
+def test_names_that_name_nothing_are_refused(names):
+    game = load_game("aeroliths", first_player=0)
+    setup = {**game.new_setup(3), "names": names}
+    if names is None:
+        assert "names" not in game.from_setup(setup).setup()
+    else:
+        with pytest.raises(SetupError, match="names"):
+            game.from_setup(setup)

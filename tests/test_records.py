@@ -194,6 +194,8 @@ MALFORMED = {
     '{"game":"aeroliths","config":{},"setup":{},"steps":[[0,1.5]],"returns":[]}': "steps",
     '{"game":"aeroliths","config":{},"setup":{},"steps":[[0,true]],"returns":[]}': "steps",
     '{"game":"aeroliths","config":{},"setup":{},"steps":[],"returns":["1"]}': "returns",
+    '{"game":"aeroliths","config":{},"setup":{},"steps":[],"returns":[NaN,1]}': "returns",
+    f'{{"game":"aeroliths","config":{{}},"setup":{{}},"steps":[],"returns":[1{"0" * 400},0]}}': "returns",
     '{"game":"aeroliths","config":{},"setup":{},"steps":[],"returns":[],"states":[1]}': "states",
     '{"game":"aeroliths","config":{},"setup":{},"steps":[],"returns":[],"agents":"greedy"}': "agents",
     '{"game":"aeroliths","config":{},"setup":{},"steps":[],"returns":[],"seed":"1"}': "seed",
@@ -209,6 +211,14 @@ def test_malformed_lines_are_refused(line):
         GameRecord.from_json(line)
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 400
+
+
+def test_a_line_ends_at_a_line_feed_alone(tmp_path):
+    record = random_record(GAMES[0], 1)
+    record.agents = ["one\u2028two", "three\x85four"]
+    line = json.dumps(record.to_dict(), ensure_ascii=False)
+    (tmp_path / "some.jsonl").write_bytes(f"{line}\r\n{line}\n".encode())
+    assert [read.agents for read in read_records(tmp_path / "some.jsonl")] == [record.agents] * 2
 
 
 def test_a_refusal_names_file_and_game(tmp_path):

@@ -1,5 +1,6 @@
 """Training: configs, a tiny whole run, resuming, checkpoints that do not fit, and symmetric learning targets."""
 
+import hashlib
 import json
 import shutil
 
@@ -186,6 +187,18 @@ def test_a_card_cannot_ask_for_the_moon(tmp_path):
             load_network(card, game)
     card.write_text(json.dumps({**content, "network": {"channels": 32, "layers": 1}}))
     with pytest.raises(CheckpointError, match="names or shapes"):
+        load_network(card, game)
+
+
+@pytest.mark.parametrize("header", [b"[]", b"[" * 100_000, b'{"a":5}', b'{"a":{}}'], ids=lambda header: header[:8])
+def test_a_header_of_another_shape_is_damage(tmp_path, header):
+    game = load_game("aeroliths(open_hands=true)")
+    settings = {"channels": 16, "layers": 1}
+    card = save_checkpoint(tmp_path / "000001", game, build_network(game, settings), settings)
+    weights = len(header).to_bytes(8, "little") + header
+    card.with_suffix(".safetensors").write_bytes(weights)
+    card.write_text(json.dumps({**json.loads(card.read_text()), "sha256": hashlib.sha256(weights).hexdigest()}))
+    with pytest.raises(CheckpointError, match="are damaged"):
         load_network(card, game)
 
 

@@ -191,6 +191,10 @@ class Aeroliths(Game):
         """See `options.encode`."""
         return options.encode(self.options, setup)
 
+    def canonical_setup(self, setup: Mapping[str, Any], array: np.ndarray) -> dict[str, Any]:
+        """See `options.canonical_setup`."""
+        return options.canonical_setup(setup, array)
+
     def position_setup(self, array: np.ndarray, setup: Mapping[str, Any]) -> dict[str, Any]:
         """See `options.position_setup`."""
         return options.position_setup(array, setup, text.to_dict(array))

@@ -12,6 +12,7 @@ from trilithon.core.aeroliths.kernels import (
     UNIFORM,
     draw_litho,
     element,
+    hand_size,
     side,
     slots,
 )
@@ -81,6 +82,19 @@ def _remove_row(rows, count, litho):
 
 
 @kernel
+def _fill_hidden(state, player, hidden, rows, count, rng):
+    """Deal distinct rows of ``rows[:count]`` to the `hidden` slots, uniformly."""
+    for slot in range(MAX_SLOTS):
+        if (hidden >> slot) & 1:
+            if count == 0:
+                state.lithos[state.hand[1 - player, slot]] = draw_litho(UNIFORM, 0, rng)
+                continue
+            litho = rows[next_below(rng, count)]
+            state.lithos[state.hand[1 - player, slot]] = litho
+            count = _remove_row(rows, count, litho)
+
+
+@kernel
 def _redeal_from_catalogue(state, player, hidden, rng):
     """Fill the `hidden` slots with distinct unseen rows of the state's catalogue, uniformly."""
     table = catalogue_table()
@@ -89,6 +103,13 @@ def _redeal_from_catalogue(state, player, hidden, rng):
     for row in range(length):
         unseen[row] = table[start + row]
     count = length
+    if state.mirrored:
+        # Both hands are one draw, so one row leaves for each pair; what is hidden is the longer hand's last Litho.
+        for slot in range(MAX_SLOTS):
+            if slot < hand_size(state, player):
+                count = _remove_row(unseen, count, state.lithos[state.hand[player, slot]])
+        _fill_hidden(state, player, hidden, unseen, count, rng)
+        return
     # One row leaves for every Litho seen, wherever it is; a given hand may hold Lithos that no row has.
     filled = np.int64(state.owned[0] | state.owned[1])
     for cell in range(MAX_CELLS):
@@ -101,20 +122,13 @@ def _redeal_from_catalogue(state, player, hidden, rng):
         for slot in range(MAX_SLOTS):
             if (visible >> slot) & 1:
                 count = _remove_row(unseen, count, state.lithos[state.hand[p, slot]])
-    for slot in range(MAX_SLOTS):
-        if (hidden >> slot) & 1:
-            if count == 0:
-                state.lithos[state.hand[1 - player, slot]] = draw_litho(UNIFORM, 0, rng)
-                continue
-            litho = unseen[next_below(rng, count)]
-            state.lithos[state.hand[1 - player, slot]] = litho
-            count = _remove_row(unseen, count, litho)
+    _fill_hidden(state, player, hidden, unseen, count, rng)
 
 
 # ------------------------------------------------------------------------------------------------------ observation
 
 CELL_FEATURES = 13  # owner (+1 own, -1 opponent's), 4 sides / 10, 4 elements, 4 elements of the cell
-SLOT_FEATURES = 11  # in hand, seen by the observer, picked, 4 sides / 10, 4 elements
+SLOT_FEATURES = 11  # in hand, known to the player who does not hold it, picked, 4 sides / 10, 4 elements
 POOL_FEATURES = 9  # available, 4 sides / 10, 4 elements
 OPTION_FEATURES = 26  # see _observe_options
 
@@ -141,7 +155,11 @@ def observe(state, player, out):
             if (hand >> slot) & 1:
                 at = offset + slot * SLOT_FEATURES
                 out[at] = 1.0
-                if not (hidden >> slot) & 1:
+                if relative == 0:
+                    open_slot = state.open_hands or (np.int64(state.known[owner]) >> slot) & 1
+                    out[at + 1] = 1.0 if open_slot else 0.0
+                    _observe_litho(state.lithos[state.hand[owner, slot]], out, at + 3)
+                elif not (hidden >> slot) & 1:
                     out[at + 1] = 1.0
                     _observe_litho(state.lithos[state.hand[owner, slot]], out, at + 3)
         if state.picked >= 0 and state.mover == owner and not pick_is_hidden(state, player):

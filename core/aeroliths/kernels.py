@@ -38,6 +38,7 @@ FIELDS = [
     ("mover", np.int8),  # whose turn it is, also while chance picks a slot
     ("picked", np.int8),  # the slot Chaos picked, -1 when none is
     ("source", np.uint8),  # UNIFORM, BUDGET or CATALOGUE
+    ("mirrored", np.uint8),  # 1: the hands were dealt as one, the first player's last Litho apart
     ("budget", np.uint8),  # side sum of the budget source
     ("catalogue_start", np.int32),  # rows of lithos.CATALOGUE_TABLE
     ("catalogue_length", np.int32),

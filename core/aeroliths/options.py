@@ -291,6 +291,7 @@ def _encode_hands(options: Mapping[str, Any], setup: Mapping[str, Any], array: n
     shorter = sizes[1 - first]
     if options["hands"] == "mirrored" and hands[first][:shorter] == hands[1 - first]:
         array["known"] = (1 << shorter) - 1
+        array["mirrored"] = 1
 
 
 def _encode_pool(options: Mapping[str, Any], setup: Mapping[str, Any], array: np.ndarray) -> None:
@@ -382,6 +383,59 @@ def _encode_known(options: Mapping[str, Any], known: Any, round_number: int, arr
             if type(slot) is not int or not 0 <= slot < slots:
                 raise SetupError(f"aeroliths: setup.position.known[{p}] holds {slot!r:.30}, which is no slot")
             array["known"][0, p] |= 1 << slot
+    array["known"] &= array["hand_left"]
+
+
+def canonical_setup(setup: Mapping[str, Any], array: np.ndarray) -> dict[str, Any]:
+    """A copy of a setup that `encode` accepted, without what it ignores, such as hands beside a position."""
+    cells = [None if e < 0 else int(e) for e in array["cell_element"][0, : int(array["width"][0]) ** 2]]
+    clean: dict[str, Any] = {"first_player": setup["first_player"], "hands": [[], []], "cells": cells}
+    if "position" in setup:
+        position = setup["position"]
+        clean["position"] = {
+            "board": [None if entry is None else list(entry) for entry in position["board"]],
+            "hands": [[None if litho is None else list(litho) for litho in hand] for hand in position["hands"]],
+            "player": position["player"],
+            "round": position.get("round", 0),
+        }
+        known = _partly_known(array)
+        if known:
+            clean["position"]["known"] = known
+        return clean
+    for name in ("hands", "pool"):
+        if setup.get(name):
+            entries = setup[name]
+            clean[name] = [list(x) for x in entries] if name == "pool" else [[list(x) for x in h] for h in entries]
+    names = setup.get("names")
+    if names is not None:
+        clean["names"] = _check_names(names, clean)
+    return clean
+
+
+def _check_names(names: Any, setup: Mapping[str, Any]) -> dict[str, Any]:
+    """Names beside hands or pool: the same shape, texts or null."""
+
+    def fits(given: Any, lithos: list[Any]) -> bool:
+        texts = isinstance(given, list) and all(name is None or isinstance(name, str) for name in given)
+        return texts and len(given) == len(lithos)
+
+    if isinstance(names, Mapping):
+        hands: Any = names.get("hands")
+        if set(names) == {"pool"} and "pool" in setup and fits(names["pool"], setup["pool"]):
+            return {"pool": list(names["pool"])}
+        both = set(names) == {"hands"} and isinstance(hands, list) and len(hands) == 2
+        if both and all(fits(given, lithos) for given, lithos in zip(hands, setup["hands"], strict=True)):
+            return {"hands": [list(given) for given in hands]}
+    raise SetupError(f"aeroliths: setup.names = {names!r:.60} does not name the Lithos of hands or pool one by one")
+
+
+def _partly_known(array: np.ndarray) -> list[list[int]] | None:
+    """The slots in hand that the opponent knows, where that does not follow from the rules; None where none is."""
+    state = array[0]
+    if state["draft"] or state["round_number"] > 0:
+        return None
+    known = [[s for s in range(k.MAX_SLOTS) if int(state["known"][p] & state["hand_left"][p]) >> s & 1] for p in (0, 1)]
+    return known if any(known) else None
 
 
 def position_setup(array: np.ndarray, setup: Mapping[str, Any], position: dict[str, Any]) -> dict[str, Any]:
@@ -392,8 +446,8 @@ def position_setup(array: np.ndarray, setup: Mapping[str, Any], position: dict[s
     if state["current_player"] not in (0, 1, CHANCE):
         raise SetupError("aeroliths: the game has ended; its position cannot start a game")
     fields: dict[str, Any] = {**position, "player": int(state["mover"])}
-    known = [[s for s in range(k.MAX_SLOTS) if int(state["known"][p] & state["hand_left"][p]) >> s & 1] for p in (0, 1)]
-    if any(known) and not state["draft"] and state["round_number"] == 0:
+    known = _partly_known(array)
+    if known:
         fields["known"] = known
     return {
         "first_player": int(state["first_player"]),
