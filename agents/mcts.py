@@ -11,7 +11,7 @@ import numpy as np
 
 from trilithon.agents.analysis import Analysis, make_analysis
 from trilithon.agents.base import Agent
-from trilithon.agents.search import Search, SearchSettings
+from trilithon.agents.search import MAX_CHANCE_IN_A_ROW, Search, SearchSettings
 from trilithon.core import verbs
 from trilithon.core.errors import OptionError
 from trilithon.core.game import State
@@ -74,7 +74,8 @@ class MCTS(Agent):
         if self._network is None:
             return 1
         simulations = max(1, self.options["simulations"] // worlds)
-        fitting = MAX_TREE_CELLS // ((simulations + 1) * (self.game.num_distinct_actions() + 1))
+        nodes = (simulations + 1) * (1 + (MAX_CHANCE_IN_A_ROW if self.game.max_chance_outcomes() else 0))
+        fitting = MAX_TREE_CELLS // (nodes * (self.game.num_distinct_actions() + 1))
         return max(min(fitting, BATCHES[-1]), 1)
 
     def _worlds(self, view: State, rng: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

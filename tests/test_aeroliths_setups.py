@@ -7,7 +7,7 @@ from naive.drawn_aeroliths import cell_list, hand_sizes, litho
 from naive.files import golden_games
 from scipy.stats import chisquare
 
-from trilithon.core import load_game
+from trilithon.core import SetupError, load_game
 from trilithon.core.rng import seed
 
 HEADER = "name,top,right,bottom,left,element\n"
@@ -210,3 +210,27 @@ def test_a_deal_is_the_setup_and_its_state(size, options):
         assert setup == game.new_setup(two)
         assert array.tobytes() == game.encode(setup).tobytes()
         assert one[0] == two[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "plies", "message"),
+    [({"draft": True}, 3, "a draft that has begun"), ({"chaos": True}, 1, "a slot is picked"), ({}, 9, "has ended")],
+)
+def test_a_text_that_cannot_start_a_game_says_why(options, plies, message):
+    game = load_game("aeroliths", first_player=0, **options)
+    state = game.new_initial_state(5)
+    for _ in range(plies):
+        state.apply_action(state.legal_actions()[0])
+    with pytest.raises(SetupError, match=message):
+        game.from_text(str(state))
+
+
+@pytest.mark.parametrize("options", [{}, {"chaos": True}, {"draft": True}, {"hands": "mirrored"}, {"size": 4}])
+def test_a_position_at_the_beginning_of_a_turn_round_trips_as_text(options):
+    game = load_game("aeroliths", **options)
+    state = game.new_initial_state(6)
+    while not state.is_terminal():
+        inside = state.array["picked"][0] >= 0 or (state.array["pool_left"][0] and state.history())
+        if not inside:
+            assert str(game.from_text(str(state))) == str(state)
+        state.apply_action(state.legal_actions()[-1])

@@ -199,7 +199,7 @@ def _slot_token(array: np.ndarray, owner: int, slot: int, litho: list[int] | Non
 
 
 _HEADLINE = re.compile(
-    r"aeroliths (\d)x\1, round (\d+), first player ([01]), (?:player|chance picks for player) ([01])"
+    r"aeroliths (\d)x\1, round (\d{1,2}), first player ([01]), (?:player|chance picks for player) ([01])"
     r"( to pick| to play)?"
 )
 
@@ -208,6 +208,10 @@ def text_to_setup(options: Mapping[str, Any], text: str) -> dict[str, Any]:
     """Read the text of a position (`to_text`, nothing hidden) as a setup; `SetupError` names the line."""
     lines = [line.strip() for line in text.strip().splitlines() if line.strip()]
     size = options["size"]
+    if lines and lines[0].endswith(", ended"):
+        raise SetupError("aeroliths: line 1: the game has ended; its position cannot start a game")
+    if any(line.startswith("picked:") for line in lines):
+        raise SetupError("aeroliths: a slot is picked: a position inside a turn cannot start a game")
     match = _HEADLINE.fullmatch(lines[0]) if lines else None
     if not match or int(match[1]) != size or len(lines) < size + 4:
         raise SetupError(
@@ -225,10 +229,13 @@ def text_to_setup(options: Mapping[str, Any], text: str) -> dict[str, Any]:
     hands, known = _read_hands(named)
     setup: dict[str, Any] = {"first_player": int(match[3]), "hands": [[], []], "cells": cells}
     if match[5] == " to pick":
-        setup["pool"] = [text_to_litho(token) for token in named.get("pool", "").split()]
+        tokens = named.get("pool", "").split()
+        if "-" in tokens:
+            raise SetupError("aeroliths: pool: a draft that has begun cannot start a game")
+        setup["pool"] = [text_to_litho(token) for token in tokens]
         return setup
     fresh = int(match[2]) == 0 and not any(board) and all(litho for hand in hands for litho in hand)
-    if fresh and not options["draft"]:
+    if fresh and not options["draft"] and (options["hands"] == "mirrored" or not any(known)):
         return {**setup, "hands": hands}
     position: dict[str, Any] = {"board": board, "hands": hands, "player": int(match[4]), "round": int(match[2])}
     if any(known):
