@@ -146,14 +146,15 @@ def play_both(seed, twin_class=NaiveSelenolyth):
         tally["skip"] += player == CHANCE and sum(now["occupied"]) == stones and now["phase"] != "ricochet"
 
 
-def compare_chunk(chunk):
-    """Play a chunk of games, none of which may differ, and in which everything must have happened."""
+def compare_chunk(chunk, everything=True):
+    """Play a chunk of games, none of which may differ, and in which (where asked) everything must have happened."""
     tally = Counter(dict.fromkeys(EVENTS, 0))
     for seed in range(chunk * CHUNK, (chunk + 1) * CHUNK):
         found, happened = play_both(seed)
         assert found is None, found
         tally.update(happened)
-    assert all(tally[event] > 0 for event in EVENTS), tally
+    # Of 80 further chunks some have no Lunar Eclipse; the eight of the suite have everything.
+    assert not everything or all(tally[event] > 0 for event in EVENTS), tally
 
 
 @pytest.mark.parametrize("chunk", range(8))
@@ -164,7 +165,7 @@ def test_kernels_agree_with_the_twin(chunk):
 @pytest.mark.heavy
 @pytest.mark.parametrize("chunk", range(8, 88))
 def test_kernels_agree_with_the_twin_over_20_000_games(chunk):
-    compare_chunk(chunk)
+    compare_chunk(chunk, everything=False)
 
 
 # --- the comparison must be able to fail: twins broken in one rule each ---
