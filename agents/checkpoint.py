@@ -18,13 +18,11 @@ from trilithon.core.registry import load_game
 if TYPE_CHECKING:
     import torch
 
-    from trilithon.agents.network import ItemCellNetwork
-
 VERSION = 1
 MAX_CARD_BYTES = 1_000_000
 MAX_WEIGHTS_BYTES = 1_000_000_000
 _CARD_FIELDS = {"version": int, "game": str, "network": dict, "sha256": str}
-_loaded: dict[tuple[str, str, str], "ItemCellNetwork"] = {}
+_loaded: dict[tuple[str, str, str], "torch.nn.Module"] = {}
 
 
 def save_checkpoint(
@@ -49,14 +47,17 @@ def save_checkpoint(
     return write_whole(base.with_suffix(".json"), json.dumps(card, indent=1) + "\n")
 
 
-def build_network(game: Game, settings: Mapping[str, Any]) -> "ItemCellNetwork":
-    """Return a network with fresh weights; `settings` hold ``channels`` and ``layers``."""
-    from trilithon.agents.network import ItemCellNetwork
+def build_network(game: Game, settings: Mapping[str, Any]) -> "torch.nn.Module":
+    """Return a network with fresh weights; `settings` hold ``channels``, ``layers`` and perhaps ``kind``."""
+    from trilithon.agents.network import NETWORKS
 
+    kind = settings.get("kind", "lattice")
+    if not isinstance(kind, str) or kind not in NETWORKS:
+        raise CheckpointError(f"network kind {kind!r:.40} is not known; allowed: {', '.join(NETWORKS)}")
     channels, layers = settings.get("channels"), settings.get("layers")
     if not (type(channels) is int and 1 <= channels <= 1024 and type(layers) is int and 0 <= layers <= 64):
         raise CheckpointError(f"network settings {dict(settings)!r:.80} need channels 1..1024 and layers 0..64")
-    return ItemCellNetwork(game, channels, layers)
+    return NETWORKS[kind](game, channels, layers)
 
 
 def find_checkpoint(path: str | Path) -> Path:
@@ -112,7 +113,7 @@ def read_checkpoint(card: Path) -> tuple[dict[str, Any], bytes]:
     return content, weights
 
 
-def load_network(path: str | Path, game: Game) -> "ItemCellNetwork":
+def load_network(path: str | Path, game: Game) -> "torch.nn.Module":
     """Return the network of a checkpoint, ready for `game`; `CheckpointError` where it is damaged or does not fit.
 
     A network fits every game of the same name whose observation and actions have the same shapes.

@@ -9,47 +9,53 @@ from trilithon.agents.network import NUM_ACTION_FEATURES
 from trilithon.core import verbs
 from trilithon.core.game import Game
 from trilithon.core.jit import kernel
-from trilithon.core.verbs import TERMINAL
+from trilithon.core.verbs import CHANCE, TERMINAL
 
 
 @kernel
 def action_features(state, actions, k, work, values, out):
     """Fill ``out[action, :]``, float32 ``[A, 5]``, for the legal ``actions[:k]`` of `state`; other rows are kept.
 
-    What the action does at once, for the mover: heuristic after it, its gain, the tie-break cost c as c / (10 + c),
-    whether the game ends, the return if it does. ``work[0]`` and `values`, float64 ``[n]``, are work space.
+    What the action does at once, for the mover: margin after it (the clipped return if the game ends), its gain, the
+    tie-break cost c as c / (10 + c), whether the game ends, the return if it does. ``work[0]`` and `values`, float64
+    ``[n]``, are work space.
     """
     player = state.current_player
-    verbs.heuristic(state, values)
+    verbs.margin(state, values)
     before = values[player]
     for i in range(k):
         action = actions[i]
         cost = verbs.tie_break(state, action)
         work[0] = state
         verbs.apply_action(work[0], action)
-        verbs.heuristic(work[0], values)
+        ended = work[0].current_player == TERMINAL
+        if ended:
+            verbs.heuristic(work[0], values)
+        else:
+            verbs.margin(work[0], values)
         after = values[player]
         out[action, 0] = after
         out[action, 1] = after - before
         out[action, 2] = cost / (10.0 + abs(cost))
-        ended = work[0].current_player == TERMINAL
         out[action, 3] = 1.0 if ended else 0.0
         out[action, 4] = after if ended else 0.0
 
 
 @kernel
 def write_inputs(states, indices, count, actions, work, values, observations, features, mask):
-    """Fill rows 0..count - 1 of the network's inputs for decision nodes ``states[indices[row, 0], indices[row, 1]]``.
+    """Fill rows 0..count - 1 of the network's inputs for ``states[indices[row, 0], indices[row, 1]]``.
 
-    `observations` float32 ``[R, O]``, `features` float32 ``[R, A, 5]``, `mask` bool ``[R, A]``; the observer is the
-    mover.
+    The observer is ``indices[row, 2]``: the mover, or of a state before chance the player whose action led there; that
+    has no actions. `observations` float32 ``[R, O]``, `features` float32 ``[R, A, 5]``, `mask` bool ``[R, A]``.
     """
     for row in range(count):
         state = states[indices[row, 0], indices[row, 1]]
-        verbs.observe(state, state.current_player, observations[row])
-        k = verbs.legal_actions(state, actions)
+        verbs.observe(state, indices[row, 2], observations[row])
         features[row, :, :] = 0.0
         mask[row, :] = False
+        if state.current_player == CHANCE:
+            continue
+        k = verbs.legal_actions(state, actions)
         for i in range(k):
             mask[row, actions[i]] = True
         action_features(state, actions, k, work, values, features[row])
@@ -76,9 +82,9 @@ class NetworkEvaluator:
         self._margin_weight = margin_weight
 
     def __call__(self, states: np.ndarray, indices: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return prior logits float32 ``[count, A]`` and values float64 ``[count, n]``, the observer (mover) first.
+        """Return prior logits float32 ``[count, A]`` and values float64 ``[count, n]``, the observer first.
 
-        `states` is ``[B, M]``; rows of `indices`, int ``[R, 2]``, pick the decision nodes.
+        `states` is ``[B, M]``; rows of `indices`, int ``[R, 3]``, pick the states and say who observes.
         """
         write_inputs(
             states,
@@ -97,8 +103,9 @@ class NetworkEvaluator:
         return logits.numpy()[:count], values.double().numpy()[:count]
 
 
-def single_indices(count: int) -> np.ndarray:
-    """Return `indices` for states ``[count, 1]``."""
-    indices: Any = np.zeros((count, 2), np.int32)
-    indices[:, 0] = np.arange(count)
+def mover_indices(states: np.ndarray) -> np.ndarray:
+    """Return `indices` for states ``[count, 1]``, each as its mover sees it."""
+    indices: Any = np.zeros((len(states), 3), np.int32)
+    indices[:, 0] = np.arange(len(states))
+    indices[:, 2] = states["current_player"][:, 0]
     return indices

@@ -4,6 +4,7 @@ import numpy as np
 
 from trilithon.agents.analysis import Analysis, make_analysis
 from trilithon.agents.base import Agent
+from trilithon.agents.tree import MAX_CHANCE_IN_A_ROW
 from trilithon.core import verbs
 from trilithon.core.game import State
 from trilithon.core.jit import kernel
@@ -17,7 +18,7 @@ _TOLERANCE = 1e-9  # heuristics are sums of a few fractions
 def expected_heuristic(states, base, outcomes, probabilities, stack, scratch, values):
     """Fill `values`, float64 ``[n]``: the expectation of `heuristic` at ``states[base]`` over chance events due now.
 
-    Chance may move several times in a row, as in a swap of four tiles. Work space: ``states[base + 1:]``, `outcomes`
+    Chance may move several times in a row, as in a swap of tiles. Work space: ``states[base + 1:]``, `outcomes`
     int32 and `probabilities` float64 ``[D, K]``, `stack` float64 ``[D, 3]`` (weight, next outcome, number of
     outcomes), `scratch` float64 ``[n]``.
     """
@@ -81,7 +82,7 @@ class Greedy(Agent):
     def prepare(self) -> None:
         """Allocate work space."""
         game = self.game
-        depth, size = 8, game.max_chance_outcomes() + 1
+        depth, size = MAX_CHANCE_IN_A_ROW + 2, game.max_chance_outcomes() + 1
         self._states = np.zeros(depth, game.dtype)
         self._actions = np.zeros(game.num_distinct_actions() + 1, np.int32)
         self._outcomes = np.zeros((depth, size), np.int32)

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from trilithon.agents.analysis import Analysis, make_analysis
+from trilithon.agents.analysis import UNKNOWN, Analysis
 from trilithon.agents.base import Agent
-from trilithon.agents.search import MAX_CHANCE_IN_A_ROW, Search, SearchSettings
+from trilithon.agents.search import Search, SearchSettings, nodes_of
 from trilithon.core import verbs
 from trilithon.core.errors import OptionError
 from trilithon.core.game import State
@@ -74,7 +74,7 @@ class MCTS(Agent):
         if self._network is None:
             return 1
         simulations = max(1, self.options["simulations"] // worlds)
-        nodes = (simulations + 1) * (1 + (MAX_CHANCE_IN_A_ROW if self.game.max_chance_outcomes() else 0))
+        nodes = nodes_of(self.game, simulations, rollouts=False)
         fitting = MAX_TREE_CELLS // (nodes * (self.game.num_distinct_actions() + 1))
         return max(min(fitting, BATCHES[-1]), 1)
 
@@ -111,27 +111,50 @@ class MCTS(Agent):
 
     def _sum(self, view: State, search: Search, first: int, worlds: int) -> Analysis:
         """One view's analysis from its worlds' trees."""
+        if worlds == 1:
+            return self._single(view, search, first)
         rows = range(first, first + worlds)
         visits = np.sum([search.visits(b) for b in rows], axis=0)
         weights = np.mean([search.policy(b) for b in rows], axis=0)
         raw = np.array([np.nan_to_num(search.qvalues(b)) * search.visits(b)[:, None] for b in rows]).sum(axis=0)
         with np.errstate(invalid="ignore", divide="ignore"):
             qvalues = raw / visits[:, None]
-        if worlds == 1:
-            index = search.best(first)
-        else:
-            own = np.nan_to_num(qvalues[:, view.current_player()], nan=-np.inf)
-            ranking = weights if search.settings.root == "gumbel" else visits
-            index = int(np.lexsort((own, ranking))[-1])
-        analysis = make_analysis(
-            view,
-            int(search.actions(first)[index]),
-            weights,
-            values=np.mean([search.value(b) for b in rows], axis=0),
+        own = np.nan_to_num(qvalues[:, view.current_player()], nan=-np.inf)
+        ranking = weights if search.settings.root == "gumbel" else visits
+        action = int(search.actions(first)[int(np.lexsort((own, ranking))[-1])])
+        values = np.mean([search.value(b) for b in rows], axis=0)
+        return self._report(
+            view, action, weights, values, visits, qvalues, [action], search, slice(first, first + worlds)
+        )
+
+    def _single(self, view: State, search: Search, b: int) -> Analysis:
+        """The analysis of a view that was searched in one tree."""
+        action = int(search.actions(b)[search.best(b)])
+        facts = (search.policy(b), search.value(b), search.visits(b), search.qvalues(b), search.variation(b))
+        return self._report(view, action, *facts, search, slice(b, b + 1))
+
+    def _report(
+        self,
+        view: State,
+        action: int,
+        weights: np.ndarray,
+        values: np.ndarray,
+        visits: np.ndarray,
+        qvalues: np.ndarray,
+        variation: list[int],
+        search: Search,
+        rows: slice,
+    ) -> Analysis:
+        return Analysis(
+            player=view.current_player(),
+            action=action,
+            values=values,
+            actions=search.actions(rows.start).astype(np.int64),
+            weights=weights,
             visits=visits.astype(np.int64),
             qvalues=qvalues,
+            proven=np.full(len(visits), UNKNOWN, np.int8),
+            principal_variation=variation,
+            nodes=int(search.tree.node_count[rows].sum()),
+            depth=len(variation),
         )
-        analysis.principal_variation = search.variation(first) if worlds == 1 else [analysis.action]
-        analysis.nodes = int(search.tree.node_count[first : first + worlds].sum())
-        analysis.depth = len(analysis.principal_variation)
-        return analysis

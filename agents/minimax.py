@@ -1,12 +1,13 @@
 """Minimax: alpha-beta search to a fixed depth, chance by exact expectation, hidden information by sampled worlds.
 
-The value searched for is one component of the value vector, the root player's: nodes of that player maximise it, nodes
-of anybody else minimise it (with more than two players that is the paranoid assumption, Sturtevant and Korf, AAAI
-2000). Nothing is negated, so a mover that moves twice in a row needs no care.
+The value searched for is one component of the value vector, the root player's: nodes of that player's side maximise
+it, all others minimise it. With more than two sides that is the paranoid assumption, everybody against the root player
+(Sturtevant and Korf, AAAI 2000); in teams of two against two it is exact. Nothing is negated, and nobody is taken to be
+next, so a mover that moves twice in a row or a turn that is skipped needs no care.
 
 Where the mover cannot see everything, the values of the root actions are averaged over sampled worlds. That answers
 "what if everybody saw everything from now on": it takes no account of hiding or of learning something (strategy
-fusion, Frank and Basin 1998), and in each world the opponent is taken to know the root player's hand.
+fusion, Frank and Basin 1998), and in each world everybody else is taken to know the root player's hand.
 """
 
 import numpy as np
@@ -14,6 +15,8 @@ import numpy as np
 from trilithon.agents.analysis import Analysis, make_analysis
 from trilithon.agents.base import Agent
 from trilithon.agents.greedy import Greedy, best_of, draw_one
+from trilithon.agents.sides import sides_of
+from trilithon.agents.tree import MAX_CHANCE_IN_A_ROW
 from trilithon.core import verbs
 from trilithon.core.game import State
 from trilithon.core.jit import kernel
@@ -49,9 +52,9 @@ def evaluate(state, player, values):
 
 
 @kernel
-def order_actions(states, ply, player, actions, keys, k, values):
+def order_actions(states, ply, player, sides, actions, keys, k, values):
     """Sort ``actions[:k]`` of ``states[ply]``, best heuristic for the mover first (``states[ply + 1]`` is scratch)."""
-    maximising = states[ply].current_player == player
+    maximising = sides[states[ply].current_player] == sides[player]
     for i in range(k):
         action = actions[i]
         states[ply + 1] = states[ply]
@@ -69,8 +72,10 @@ def order_actions(states, ply, player, actions, keys, k, values):
 
 
 @kernel
-def alpha_beta(states, base, depth, player, lower, upper, frames, actions, keys, probabilities, values, nodes):
+def alpha_beta(states, base, depth, player, sides, lower, upper, frames, actions, keys, probabilities, values, nodes):
     """Return the value of ``states[base]`` for `player`, `depth` player actions deep (fail-soft).
+
+    `sides`, int ``[n]``, says who maximises with `player`: see sides.py.
 
     The recursion is written out, since numba cannot cache self-recursive functions. ``frames[ply]`` holds the window,
     the best value so far, and how far the ply's loop has come. Work space: ``states[base + 1:]`` and the rows of
@@ -86,7 +91,7 @@ def alpha_beta(states, base, depth, player, lower, upper, frames, actions, keys,
             returned = False
             if state.current_player == CHANCE:
                 frame.best += probabilities[ply, frame.next - 1] * value
-            elif state.current_player == player:
+            elif sides[state.current_player] == sides[player]:
                 frame.best = max(frame.best, value)
                 frame.alpha = max(frame.alpha, value)
             else:
@@ -101,10 +106,10 @@ def alpha_beta(states, base, depth, player, lower, upper, frames, actions, keys,
             elif state.current_player == TERMINAL or frame.depth == 0 or ply + 1 == states.shape[0]:
                 frame.best = evaluate(state, player, values)
             else:
-                frame.best = -_INFINITE if state.current_player == player else _INFINITE
+                frame.best = -_INFINITE if sides[state.current_player] == sides[player] else _INFINITE
                 frame.count = verbs.legal_actions(state, actions[ply])
                 if frame.depth > 1:
-                    order_actions(states, ply, player, actions[ply], keys[ply], frame.count, values)
+                    order_actions(states, ply, player, sides, actions[ply], keys[ply], frame.count, values)
         if frame.next == frame.count or frame.alpha >= frame.beta:
             value, returned = frame.best, True
             if ply == base:
@@ -124,7 +129,7 @@ def alpha_beta(states, base, depth, player, lower, upper, frames, actions, keys,
 
 
 @kernel
-def root_values(states, depth, player, exact, frames, actions, keys, probabilities, values, nodes, out):
+def root_values(states, depth, player, sides, exact, frames, actions, keys, probabilities, values, nodes, out):
     """Add to ``out[:k]`` the value for `player` of every legal root action in ``states[0]``, ascending; return k.
 
     Unless `exact`, actions below the best are given an upper bound instead (enough to choose among the best).
@@ -136,7 +141,7 @@ def root_values(states, depth, player, exact, frames, actions, keys, probabiliti
         verbs.apply_action(states[1], actions[0, i])
         alpha = -_INFINITE if exact else best - _EPSILON
         value = alpha_beta(
-            states, 1, depth - 1, player, alpha, _INFINITE, frames, actions, keys, probabilities, values, nodes
+            states, 1, depth - 1, player, sides, alpha, _INFINITE, frames, actions, keys, probabilities, values, nodes
         )
         out[i] += value
         best = max(best, value)
@@ -157,9 +162,10 @@ class Minimax(Agent):
         """Allocate work space."""
         game = self.game
         depth = min(self.options["depth"], game.max_game_length())
-        plies = 2 * depth + 3
+        plies = depth * (1 + (MAX_CHANCE_IN_A_ROW if game.max_chance_outcomes() else 0)) + 2
         width = max(game.num_distinct_actions(), game.max_chance_outcomes()) + 1
         self._depth = depth
+        self._sides = np.array(sides_of(game))
         self._greedy = Greedy(game)
         self._states = np.zeros(plies, game.dtype)
         self._frames = np.zeros(plies, FRAME)
@@ -179,9 +185,11 @@ class Minimax(Agent):
             action = view.legal_actions()[draw_one(best, rng)]
             qvalues = np.full((len(values), self.game.num_players()), np.nan)
             qvalues[:, player] = values
-            if self.game.num_players() == 2:
-                # Two players: returns have a constant sum.
-                qvalues[:, 1 - player] = self.game.min_utility() + self.game.max_utility() - values
+            if self._sides.max() == 1:
+                # Two sides: returns have a constant sum.
+                own = self._sides == self._sides[player]
+                theirs = self.game.min_utility() + self.game.max_utility() - values
+                qvalues = np.where(own, values[:, None], theirs[:, None])
             analysis = make_analysis(
                 view, action, best / best.sum(), values=qvalues[int(values.argmax())], qvalues=qvalues
             )
@@ -213,6 +221,7 @@ class Minimax(Agent):
                 self._states,
                 self._depth,
                 player,
+                self._sides,
                 exact or worlds > 1,
                 self._frames,
                 self._actions,

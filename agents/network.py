@@ -60,7 +60,7 @@ class ItemCellNetwork(nn.Module):
         self.key = nn.Linear(channels, channels)
         self.item_logit = nn.Linear(channels, 1)
         self.cell_logit = nn.Linear(channels, 1)
-        self.action_logit = nn.Sequential(nn.Linear(NUM_ACTION_FEATURES, 16), nn.ReLU(), nn.Linear(16, 1))
+        self.action_logit = ActionLogit(game)
         self.head = nn.Sequential(nn.Linear(3 * channels, 2 * channels), nn.ReLU())
         self.outcome = nn.Linear(2 * channels, len(game.outcomes()))
         self.margin = nn.Linear(2 * channels, game.num_players())
@@ -117,7 +117,56 @@ class ItemCellNetwork(nn.Module):
         cell = nn.functional.pad(self.cell_logit(cells).squeeze(-1), (0, 1))
         lonely = torch.where(self.action_cells == cells.shape[1], item[:, self.action_items], 0.0)
         lonely = lonely + torch.where(self.action_items == items.shape[1], cell[:, self.action_cells], 0.0)
-        return pointer.flatten(1)[:, self.pairs] + lonely + self.action_logit(action_features).squeeze(-1)
+        return pointer.flatten(1)[:, self.pairs] + lonely + self.action_logit(action_features)
+
+
+class ActionLogit(nn.Module):
+    """What an action does at once (`evaluator.action_features`), ``[B, A, 5]``, as a logit ``[B, A]``.
+
+    Margins are scaled so that a unit of the game's own (a Litho, a point) is at least as large as a Litho's ninth.
+    """
+
+    scale: Tensor
+
+    def __init__(self, game: Game) -> None:
+        super().__init__()
+        unit = max(1.0, game.margin_unit()[0] / 9.0)
+        self.register_buffer("scale", torch.tensor([unit, unit] + [1.0] * (NUM_ACTION_FEATURES - 2)), False)
+        self.layers = nn.Sequential(nn.Linear(NUM_ACTION_FEATURES, 16), nn.ReLU(), nn.Linear(16, 1))
+
+    def forward(self, action_features: Tensor) -> Tensor:
+        """See the class."""
+        return self.layers(action_features * self.scale).squeeze(-1)
+
+
+class MLP(nn.Module):
+    """A multilayer perceptron on the flat observation: for small boards a tenth of the lattice's time or less.
+
+    `layers` residual layers of `channels` units behind the first one. Inputs and outputs are `ItemCellNetwork`'s.
+    """
+
+    def __init__(self, game: Game, channels: int = 128, layers: int = 2) -> None:
+        super().__init__()
+        self.first = nn.Linear(math.prod(game.observation_tensor_shape()), channels)
+        self.layers = nn.ModuleList(nn.Linear(channels, channels) for _ in range(layers))
+        self.policy = nn.Linear(channels, game.num_distinct_actions())
+        self.action_logit = ActionLogit(game)
+        self.outcome = nn.Linear(channels, len(game.outcomes()))
+        self.margin = nn.Linear(channels, game.num_players())
+        with torch.no_grad():
+            for layer in (self.policy, self.outcome, self.margin):
+                layer.weight.mul_(0.1)
+
+    def forward(self, observation: Tensor, action_features: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """See the class."""
+        hidden = torch.relu(self.first(observation.flatten(1)))
+        for layer in self.layers:
+            hidden = hidden + torch.relu(layer(hidden))
+        logits = self.policy(hidden) + self.action_logit(action_features)
+        return logits.masked_fill(~mask, -1e9), self.outcome(hidden), torch.tanh(self.margin(hidden))
+
+
+NETWORKS = {"lattice": ItemCellNetwork, "mlp": MLP}
 
 
 def parameter_count(network: nn.Module) -> int:

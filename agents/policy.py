@@ -36,14 +36,14 @@ class Policy(Agent):
 
     def examine(self, views: list[State], rngs: list[np.ndarray]) -> list[Analysis]:
         """Policy and value of each view."""
-        from trilithon.agents.evaluator import single_indices
+        from trilithon.agents.evaluator import mover_indices
 
         results = []
         for start in range(0, len(views), _BATCHES[-1]):
             part = views[start : start + _BATCHES[-1]]
             evaluator = self._evaluators[next(size for size in _BATCHES if size >= len(part))]
             states = np.stack([view.array for view in part])
-            logits, values = evaluator(states, single_indices(len(part)), len(part))
+            logits, values = evaluator(states, mover_indices(states), len(part))
             for row, view in enumerate(part):
                 results.append(self._analyse(view, logits[row], values[row], rngs[start + row]))
         return results

@@ -25,20 +25,28 @@ from trilithon.agents.action_selection import (
     softmax,
 )
 from trilithon.agents.playout import playout
-from trilithon.agents.tree import Tree, allocate, backward, begin, descend, principal_variation, terminal_value
+from trilithon.agents.tree import (
+    MAX_CHANCE_IN_A_ROW,
+    Tree,
+    allocate,
+    backward,
+    begin,
+    descend,
+    principal_variation,
+    terminal_value,
+)
 from trilithon.core.game import Game
 from trilithon.core.jit import kernel
 from trilithon.core.verbs import CHANCE, TERMINAL
 
 ROOTS = {"uct": UCT, "puct": PUCT, "gumbel": GUMBEL}
-MAX_CHANCE_IN_A_ROW = 5  # a swap of four tiles, and the draw after a placement
 
 
 class Evaluator(Protocol):
     """What turns leaves into priors and values; see `NetworkEvaluator`."""
 
     def __call__(self, states: np.ndarray, indices: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return prior logits float32 ``[count, A]`` and values float64 ``[count, n]``, the mover's first."""
+        """Return prior logits float32 ``[count, A]`` and values float64 ``[count, n]``, the observer's first."""
         ...
 
 
@@ -57,11 +65,12 @@ class SearchSettings:
 
 
 @kernel
-def simulate(tree, b, mode, gumbel, wanted, constants, scratch, improved, values, rng):
+def simulate(tree, b, mode, through, gumbel, wanted, constants, scratch, improved, values, rng):
     """Walk from the root to a leaf that wants evaluation, or to an ended game; return the node.
 
     `constants` are (c_scale, pb_c_init, uct_c, margin_weight); ``wanted`` is the visit count that the Gumbel root
-    looks for. A new chance node is passed through at once, so the leaf is a decision node or ended.
+    looks for. With `through` (rollouts) a new chance node is passed through at once; an evaluator is asked about it,
+    since one value of an afterstate stands for all outcomes.
     """
     tree.path_length[b] = 0
     node, new = 0, False
@@ -80,28 +89,42 @@ def simulate(tree, b, mode, gumbel, wanted, constants, scratch, improved, values
         else:
             edge = select_uct(tree, b, node, constants[2], rng)
         node, new = descend(tree, b, node, edge, constants[3], values)
-        while new and tree.states[b, node].current_player == CHANCE:
+        passed = 0
+        while through and new and passed < MAX_CHANCE_IN_A_ROW and tree.states[b, node].current_player == CHANCE:
+            passed += 1
             node, new = descend(tree, b, node, select_chance(tree, b, node), constants[3], values)
     return node
 
 
 @kernel
-def simulate_batch(tree, leaves, mode, gumbel, sequence, t, constants, scratch, improved, values, rngs):
-    """Simulation t of every game: fill ``leaves[b]`` = (b, node) for leaves that want evaluation; return their number.
+def observer_of(tree, b, node):
+    """Return whose side the evaluator looks from: the mover's, or at a chance node that of the last to act."""
+    player = np.int64(tree.states[b, node].current_player)
+    depth = tree.path_length[b]
+    while player == CHANCE and depth > 0:
+        depth -= 1
+        player = np.int64(tree.states[b, tree.path_nodes[b, depth]].current_player)
+    return player
 
-    Ended games are backed up at once. `leaves` int32 ``[B, 2]``; ``sequence[b, t]`` is the Gumbel root's visit count.
+
+@kernel
+def simulate_batch(tree, leaves, mode, gumbel, sequence, t, constants, scratch, improved, values, rngs):
+    """Simulation t of every game: fill rows (b, node, observer) of `leaves` that want evaluation; return their number.
+
+    Ended games are backed up at once. `leaves` int32 ``[B, 3]``; ``sequence[b, t]`` is the Gumbel root's visit count.
     """
     count = 0
     for b in range(leaves.shape[0]):
         if tree.num_actions[b, 0] == 0:
             continue
-        node = simulate(tree, b, mode, gumbel, sequence[b, t], constants, scratch, improved, values, rngs[b])
+        node = simulate(tree, b, mode, False, gumbel, sequence[b, t], constants, scratch, improved, values, rngs[b])
         if tree.states[b, node].current_player == TERMINAL:
             values[:] = tree.raw_values[b, node]
             backward(tree, b, values)
         else:
             leaves[count, 0] = b
             leaves[count, 1] = node
+            leaves[count, 2] = observer_of(tree, b, node)
             count += 1
     return count
 
@@ -111,12 +134,12 @@ def expand_batch(tree, leaves, count, logits, leaf_values, values):
     """Give the leaves their priors and values and back them up (the roots, with an empty path, just keep them)."""
     n = values.shape[0]
     for row in range(count):
-        b, node = leaves[row, 0], leaves[row, 1]
-        mover = np.int64(tree.states[b, node].current_player)
-        for edge in range(tree.num_actions[b, node]):
-            tree.priors[b, node, edge] = logits[row, tree.actions[b, node, edge]]
+        b, node, observer = leaves[row, 0], leaves[row, 1], leaves[row, 2]
+        if tree.states[b, node].current_player != CHANCE:
+            for edge in range(tree.num_actions[b, node]):
+                tree.priors[b, node, edge] = logits[row, tree.actions[b, node, edge]]
         for i in range(n):
-            values[(mover + i) % n] = leaf_values[row, i]
+            values[(observer + i) % n] = leaf_values[row, i]
         tree.raw_values[b, node] = values
         backward(tree, b, values)
 
@@ -125,7 +148,7 @@ def expand_batch(tree, leaves, count, logits, leaf_values, values):
 def search_with_rollouts(tree, b, simulations, gumbel, constants, work, actions, probabilities, scratch, values, rng):
     """The whole UCT search of one game: each leaf is valued by one random game."""
     for _ in range(simulations):
-        node = simulate(tree, b, UCT, gumbel, 0, constants, scratch, scratch, values, rng)
+        node = simulate(tree, b, UCT, True, gumbel, 0, constants, scratch, scratch, values, rng)
         if tree.states[b, node].current_player == TERMINAL:
             values[:] = tree.raw_values[b, node]
         else:
@@ -160,6 +183,12 @@ def best_gumbel_action(tree, b, c_scale, gumbel, scratch, improved):
     return select_gumbel_root(tree, b, c_scale, gumbel, most, scratch, improved)
 
 
+def nodes_of(game: Game, simulations: int, rollouts: bool) -> int:
+    """Return how many nodes a tree can come to have: one a simulation, with rollouts chance nodes besides."""
+    passed = MAX_CHANCE_IN_A_ROW if rollouts and game.max_chance_outcomes() else 0
+    return (simulations + 1) * (1 + passed) + 1
+
+
 class Search:
     """Searches B roots at a time; afterwards the trees can be read through `policy`, `visits` and the like."""
 
@@ -167,14 +196,13 @@ class Search:
         if evaluator is None and settings.root != "uct":
             raise ValueError("a search without an evaluator is UCT")
         self.game, self.batch, self.settings, self.evaluator = game, batch, settings, evaluator
-        chance = MAX_CHANCE_IN_A_ROW if game.max_chance_outcomes() else 0
-        self.tree: Tree = allocate(game, batch, (settings.simulations + 1) * (1 + chance) + 1)
+        self.tree: Tree = allocate(game, batch, nodes_of(game, settings.simulations, evaluator is None))
         n, width = game.num_players(), self.tree.actions.shape[2]
         self._constants = np.array([settings.c_scale, settings.pb_c_init, settings.uct_c, settings.margin_weight])
         self._gumbel = np.zeros((batch, width))
         self._scratch, self._improved = np.zeros(max(width, n)), np.zeros(max(width, n))
         self._values = np.zeros(n)
-        self._leaves = np.zeros((batch, 2), np.int32)
+        self._leaves = np.zeros((batch, 3), np.int32)
         self._table = considered_visits_table(settings.max_considered, max(settings.simulations, 1))
         self._work = np.zeros(1, game.dtype)
         self._actions, self._probabilities = np.zeros(width, np.int32), np.zeros(width)
@@ -214,6 +242,7 @@ class Search:
             draw_gumbel(self._gumbel, b, int(k[b]), self.settings.gumbel_scale, rngs[b])
         self._leaves[: self.count, 0] = np.arange(self.count)
         self._leaves[: self.count, 1] = 0
+        self._leaves[: self.count, 2] = tree.states["current_player"][: self.count, 0]
         tree.path_length[:] = 0
         self._expand(self.count)
         for t in range(self.settings.simulations):

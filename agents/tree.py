@@ -15,6 +15,7 @@ from trilithon.core.jit import kernel
 from trilithon.core.verbs import CHANCE, TERMINAL
 
 NO_CHILD = -1
+MAX_CHANCE_IN_A_ROW = 8  # chance events after one action, such as a swap of all tiles of the largest hand
 
 
 class Tree(NamedTuple):
@@ -25,7 +26,7 @@ class Tree(NamedTuple):
     num_actions: np.ndarray  # int32 [B, M]: legal actions, or outcomes at a chance node
     actions: np.ndarray  # int32 [B, M, A + 1]
     priors: np.ndarray  # float64 [B, M, A + 1]: prior logits; at a chance node probabilities
-    raw_values: np.ndarray  # float64 [B, M, n]: the evaluator's value of the node, or the value of an ended game
+    raw_values: np.ndarray  # float64 [B, M, n]: the evaluator's value of the node, or an ended game's; NaN: unknown yet
     children: np.ndarray  # int32 [B, M, A + 1]: node index or NO_CHILD
     children_visits: np.ndarray  # int32 [B, M, A + 1]
     children_values: np.ndarray  # float64 [B, M, A + 1, n]: mean value of each visited action
@@ -73,6 +74,7 @@ def enter_node(tree, b, node, margin_weight, scratch):
         return
     if state.current_player == CHANCE:
         k = verbs.chance_outcomes(state, tree.actions[b, node], tree.priors[b, node])
+        tree.raw_values[b, node, 0] = np.nan
     else:
         k = verbs.legal_actions(state, tree.actions[b, node])
         tree.priors[b, node, :k] = 0.0
@@ -141,7 +143,7 @@ def backward(tree, b, value):
         node, edge = tree.path_nodes[b, depth], tree.path_edges[b, depth]
         child = tree.children[b, node, edge]
         visits = tree.children_visits[b, node, edge]
-        if tree.states[b, node].current_player == CHANCE and total_visits(tree, b, node) == 0:
+        if np.isnan(tree.raw_values[b, node, 0]) and tree.states[b, node].current_player == CHANCE:
             # No evaluator saw the afterstate, so its first outcome's value stands for the unvisited ones.
             tree.raw_values[b, node] = value
         expected = tree.states[b, child].current_player == CHANCE and depth + 1 < tree.path_length[b]

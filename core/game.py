@@ -165,8 +165,10 @@ class Game(ABC):
         """Whether `player` does not see this chance outcome, about to happen in `array`."""
 
     @abstractmethod
-    def resampled_action(self, world: np.ndarray, step: int, steps: list[tuple[int, int]]) -> int:
-        """Return the hidden chance outcome of `step` as it must have been in `world`."""
+    def resampled_steps(
+        self, world: np.ndarray, steps: list[tuple[int, int]], hidden: frozenset[int]
+    ) -> list[tuple[int, int]]:
+        """Return the steps with the outcomes of the `hidden` ones as they must have been in `world`."""
 
     @abstractmethod
     def has_hidden_information(self, array: np.ndarray, player: int) -> bool:
@@ -427,9 +429,7 @@ class State:
         verbs.determinize(array[0], player, rng)
         hidden = self._hidden if self._viewer == player else frozenset()
         hidden |= self._hidden_steps(player)
-        steps = list(self._steps)
-        for step in hidden:
-            steps[step] = (CHANCE, self.game.resampled_action(array, step, self._steps))
+        steps = self.game.resampled_steps(array, self._steps, hidden)
         world = State(self.game, array, self.game.resampled_setup(self._setup, array, player), steps)
         world._hidden = hidden
         return world

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 Factory = Callable[..., "Game"]  # a game class, or what makes one
 
 # Modules are imported at first use: a game costs nothing until it is loaded.
-_OWN_GAMES = {"aeroliths": "trilithon.core.aeroliths", "selenolyth": "trilithon.core.selenolyth"}
+_OWN_GAMES = {name: f"trilithon.core.{name}" for name in ("aeroliths", "aether", "selenolyth")}
 _registered: dict[str, Factory] = {}
 _ENTRY_POINT_GROUP = "trilithon.games"
 

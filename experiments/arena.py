@@ -6,7 +6,6 @@ its deal, its table and the event's seed alone: not on the number of workers, no
 """
 
 import itertools
-import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -16,6 +15,7 @@ from multiprocessing import active_children, get_context
 from typing import Any
 
 from trilithon.agents import load_agent
+from trilithon.agents.sides import sides_of
 from trilithon.core.errors import ConfigError, TrilithonError
 from trilithon.core.game import Game
 from trilithon.core.record import GameRecord
@@ -23,6 +23,8 @@ from trilithon.core.registry import load_game
 from trilithon.experiments.elo import Rating, elo_ratings
 from trilithon.experiments.matches import Event, Live, Match, Played, play_matches
 from trilithon.experiments.ratings import Outcome, PairResult, pair_results
+from trilithon.experiments.shares import ShareResult, results_dict, share_results
+from trilithon.experiments.workers import prepare_worker, use_one_thread
 
 
 @dataclass
@@ -43,12 +45,15 @@ class ArenaResult:
         """Elo over the whole field, best first."""
         return elo_ratings(self.outcomes, resamples)
 
+    def shares(self) -> list[ShareResult]:
+        """Shares of wins at every kind of table, for games of more than two players."""
+        return share_results(self.outcomes, self.agents)
+
     def to_dict(self, records: str | None = None) -> dict[str, Any]:
         """Return the event as a JSON object; `records` says where the games are."""
         return {
             "game": self.game,
-            "agents": [rating.to_dict() for rating in self.ratings()],
-            "pairs": [pair.to_dict() for pair in self.pairs()],
+            **results_dict(self.outcomes, self.agents),
             "faults": self.faults,
             "records": records,
         }
@@ -74,7 +79,8 @@ def play_event(
 ) -> ArenaResult:
     """Play every table of `agents` (specs) on `deals` deals in every seating, and return all games in a fixed order.
 
-    With `gauntlet` the first agent meets each of the others, else everybody meets everybody. `batch` games are played
+    With `gauntlet` the first agent meets each of the others, else everybody meets everybody; see `tables_of` for games
+    of more than two. `batch` games are played
     in lock step; `workers` processes share the chunks (a game registered at run time needs ``workers=1``).
     `progress` is called with a number of games that ended. `keep` takes the records, chunk by chunk and in order;
     the result holds them where it is None. Raises
@@ -89,7 +95,7 @@ def play_event(
     for spec, canonical in zip(agents, entered, strict=True):
         if entered.count(canonical) > 1:
             raise ConfigError(f"agent {spec!r} is entered twice; an agent cannot be told from itself")
-    chunks = list(_chunks(event, loaded.num_players(), deals, gauntlet, batch))
+    chunks = list(_chunks(loaded, len(agents), deals, gauntlet, batch))
     players = _play_here(event, loaded, seats, chunks)
     if workers > 1:
         _warm_up(event, loaded, seats)
@@ -135,13 +141,32 @@ def _one_thread() -> Iterator[None]:
 
 def number_of_games(game: Game, agents: int, deals: int, gauntlet: bool = False) -> int:
     """How many games `play_event` would play."""
-    return deals * game.num_players() * len(_tables(agents, game.num_players(), gauntlet))
+    return deals * sum(len(seatings) for seatings in tables_of(game, agents, gauntlet))
+
+
+def tables_of(game: Game, agents: int, gauntlet: bool = False) -> list[list[tuple[int, ...]]]:
+    """Return who sits together: for each table its seatings, which are its distinct rotations.
+
+    Of two sides (two players, or teams) every two agents meet, in teams each at both seats of its own. Of more, every n
+    agents meet, and where fewer are entered, or in a gauntlet, one agent meets copies of another at all other seats.
+    With `gauntlet` the first agent (alone) meets each of the others.
+    """
+    sides = sides_of(game)
+    players = len(sides)
+    if max(sides) == 1:
+        pairs = [pair for pair in itertools.combinations(range(agents), 2) if not gauntlet or pair[0] == 0]
+        tables = [tuple(pair[side] for side in sides) for pair in pairs]
+    elif gauntlet or agents < players:
+        pairs = [pair for pair in itertools.permutations(range(agents), 2) if not gauntlet or pair[0] == 0]
+        tables = [(pair[0], *[pair[1]] * (players - 1)) for pair in pairs]
+    else:
+        tables = list(itertools.combinations(range(agents), players))
+    return [list(dict.fromkeys(table[r:] + table[:r] for r in range(players))) for table in tables]
 
 
 def _check_event(event: Event, game: Game, deals: int, workers: int) -> None:
-    players = game.num_players()
-    if len(event.agents) < max(2, players):
-        raise ConfigError(f"an arena of {game.name} needs {max(2, players)} agents or more, not {len(event.agents)}")
+    if len(event.agents) < 2:
+        raise ConfigError(f"an arena needs 2 agents or more, not {len(event.agents)}")
     for name, value in (("deals", deals), ("workers", workers)):
         if value < 1:
             raise ConfigError(f"{name} must be a whole number >= 1, not {value}")
@@ -155,17 +180,10 @@ def _seats(game: Game) -> range:
     return range(game.num_players())
 
 
-def _tables(agents: int, players: int, gauntlet: bool) -> list[tuple[int, ...]]:
-    """Who sits together: every combination of agents, with `gauntlet` those of the first one."""
-    tables = itertools.combinations(range(agents), players)
-    return [table for table in tables if not gauntlet or table[0] == 0]
-
-
-def _chunks(event: Event, players: int, deals: int, gauntlet: bool, batch: int) -> Iterator[list[Match]]:
+def _chunks(game: Game, agents: int, deals: int, gauntlet: bool, batch: int) -> Iterator[list[Match]]:
     """Matches to be played in lock step: whole deals of one table. No number of workers enters here."""
-    step = max(1, batch // players)
-    for table in _tables(len(event.agents), players, gauntlet):
-        seatings = [table[r:] + table[:r] for r in range(players)]
+    for seatings in tables_of(game, agents, gauntlet):
+        step = max(1, batch // len(seatings))
         for start in range(0, deals, step):
             numbers = range(start, min(start + step, deals))
             yield [Match(seating, deal) for deal in numbers for seating in seatings]
@@ -216,11 +234,10 @@ _worker: dict[str, Any] = {}  # what a worker process keeps between chunks
 
 
 def _start_worker(event: Event) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends its workers
+    prepare_worker()
     game = load_game(event.game)
     agents = {(i, seat): load_agent(spec, game, 0) for i, spec in enumerate(event.agents) for seat in _seats(game)}
-    if "torch" in sys.modules:
-        sys.modules["torch"].set_num_threads(1)  # two threads beside another busy process are slower by far
+    use_one_thread()
     _worker.update(event=event, game=game, agents=agents)
 
 

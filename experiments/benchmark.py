@@ -25,7 +25,7 @@ from trilithon.core.registry import load_game
 
 RUNS = 5
 DEALS = 64  # different random deals in every measurement of a game
-BATCH = 1024  # positions a call, where positions are looked at in batches
+BATCH = 128  # positions a call, where positions are looked at in batches: the largest that networks evaluate at once
 BASIC: dict[str, Any] = {"open_hands": True}
 ALL_RULES: dict[str, Any] = {**BASIC, "same": True, "plus": True, "combo": True, "wall": True}
 ALL_RULES["elemental_cells"] = "random"
@@ -135,8 +135,8 @@ def deals(game: Game, count: int = DEALS) -> np.ndarray:
     return np.concatenate([game.new_initial_state(seed).array for seed in range(count)])
 
 
-def playout_speed(name: str, **options: Any) -> Callable[[], Iterator[float]]:
-    """Random playouts with legal-action lists: players' actions a second; turns where a state counts its turns."""
+def playout_speed(name: str, counted: str | None = None, **options: Any) -> Callable[[], Iterator[float]]:
+    """Random playouts with legal-action lists: players' actions a second, or what a field of the state counts."""
 
     def runs() -> Iterator[float]:
         from trilithon.agents.playout import Playouts
@@ -145,7 +145,7 @@ def playout_speed(name: str, **options: Any) -> Callable[[], Iterator[float]]:
         states, playouts, rng = deals(game), Playouts(game), np.zeros(1, np.uint64)
         steps, _ = playouts.run(states, DEALS, rng)  # compiles
         games = 2_500_000 * DEALS // steps
-        share = turns_per_action(game, states)
+        share = counted_per_action(game, states, counted) if counted else 1.0
         while True:
             start = time.perf_counter()
             steps, _ = playouts.run(states, games, rng)
@@ -154,21 +154,19 @@ def playout_speed(name: str, **options: Any) -> Callable[[], Iterator[float]]:
     return runs
 
 
-def turns_per_action(game: Game, states: np.ndarray) -> float:
-    """Turns that a player's action makes in random playouts, on average: 1 where a turn is an action."""
+def counted_per_action(game: Game, states: np.ndarray, counted: str) -> float:
+    """What a player's action adds to a field of the state in random playouts, on average (turns, or draws as well)."""
     from trilithon.agents.playout import playout
 
-    if "turns" not in (game.dtype.names or ()):
-        return 1.0
     work, rng = np.zeros(1, game.dtype), np.zeros(1, np.uint64)
     actions = np.zeros(game.num_distinct_actions() + 1, np.int32)
     probabilities = np.zeros(game.max_chance_outcomes() + 1)
-    steps = turns = 0
+    steps = total = 0
     for number in range(20 * DEALS):
         work[0] = states[number % DEALS]
         steps += playout(work[0], actions, probabilities, rng)
-        turns += int(work["turns"][0])
-    return turns / steps
+        total += int(work[counted][0])
+    return total / steps
 
 
 def observe_speed(name: str, **options: Any) -> Callable[[], Iterator[float]]:
@@ -203,6 +201,7 @@ def observe_speed(name: str, **options: Any) -> Callable[[], Iterator[float]]:
 # ------------------------------------------------------------------------------------------------------- environments
 
 GAMES = 2000  # a run of an environment
+VECTOR = 1024  # games in lock step
 
 
 def env_speed(kind: str, resets: bool = False) -> Callable[[], Iterator[float]]:
@@ -268,6 +267,24 @@ def _seconds_per_step(env: Any, games: list[list[int]], resets: bool = False) ->
     return total / sum(len(actions) for actions in games)
 
 
+def vector_speed(name: str, **options: Any) -> Callable[[], Iterator[float]]:
+    """Steps a second of the vector environment with uniform legal actions; drawing actions and new games is counted."""
+
+    def runs() -> Iterator[float]:
+        from trilithon.envs.vector import VectorEnv
+
+        env, rng = VectorEnv(load_game(name, **options), VECTOR), np.zeros(1, np.uint64)
+        env.reset(seed=0)
+        env.step(env.sample_actions(rng))  # compiles
+        while True:
+            start = time.perf_counter()
+            for _ in range(200):
+                env.step(env.sample_actions(rng))
+            yield 200 * VECTOR / (time.perf_counter() - start)
+
+    return runs
+
+
 # ------------------------------------------------------------------------------------------------------------ start-up
 
 
@@ -302,14 +319,26 @@ BENCHMARKS: list[Benchmark] = [
         for size in (3, 4, 5)
         for name, options in (("basic", BASIC), ("all", ALL_RULES))
     ),
-    Benchmark("playouts/selenolyth", "turns/s", playout_speed("selenolyth")),
+    Benchmark("playouts/selenolyth", "turns/s", playout_speed("selenolyth", counted="turns")),
+    *(
+        Benchmark(f"playouts/aether/{label}", "actions/s", playout_speed("aether", counted="move_number", **options))
+        for label, options in (
+            ("standard", {}),
+            ("standard/4", {"players": 4}),
+            ("small", {"board": "small"}),
+        )
+    ),
     Benchmark("aec/aeroliths/raw", "steps/s", env_speed("raw")),
     Benchmark("aec/aeroliths/env", "steps/s", env_speed("env")),
     Benchmark("aec/aeroliths/raw-with-resets", "steps/s", env_speed("raw", resets=True)),
     Benchmark("aec/aeroliths/env-with-resets", "steps/s", env_speed("env", resets=True)),
     Benchmark("aec/pettingzoo-wrappers", "us/step added", wrapper_cost, digits=1),
+    Benchmark("vector/aeroliths", "steps/s", vector_speed("aeroliths")),
+    Benchmark("vector/aether", "steps/s", vector_speed("aether")),
+    Benchmark("vector/selenolyth", "steps/s", vector_speed("selenolyth")),
     Benchmark("observe/aeroliths", "positions/s", observe_speed("aeroliths", same=True, elemental_cells="random")),
     Benchmark("observe/selenolyth", "positions/s", observe_speed("selenolyth")),
+    Benchmark("observe/aether", "positions/s", observe_speed("aether")),
     Benchmark("start/warm", "s", start_seconds(warm=True), digits=2),
     Benchmark("compile/cold", "s", start_seconds(warm=False), digits=2),
 ]

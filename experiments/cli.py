@@ -14,6 +14,7 @@ from importlib.metadata import version
 from typing import Any, NoReturn
 
 from trilithon.core.errors import TrilithonError
+from trilithon.core.perft import MAX_DEPTH
 
 INTERRUPTED, BROKEN_PIPE, FAILED = 130, 141, 2
 
@@ -125,6 +126,13 @@ def make_parser() -> Parser:
     replay.add_argument("--verify", action="store_true", help="replay every step and compare all that is stored")
     replay.add_argument("--game", type=whole(1), metavar="N", dest="number", help="the N-th game alone")
     add_common(replay, "json")
+
+    perft = command("perft", "count and hash the sequences of a given number of actions", "looking:perft")
+    perft.add_argument("game", metavar="GAME", help='a game and its options: "NAME(key=value, ...)"')
+    perft.add_argument("depth", type=whole(0, MAX_DEPTH), metavar="DEPTH", help="actions, chance's counted too")
+    perft.add_argument("--setup", metavar="FILE", help="start from this setup, a JSON object, instead of a seed's (0)")
+    perft.add_argument("--divide", action="store_true", help="print how many sequences begin with each action")
+    add_common(perft, "seed", "json")
 
     add_common(command("games", "list games with their options", "looking:games"), "json")
     add_common(command("agents", "list agents with their options", "looking:agents"), "json")

@@ -23,6 +23,7 @@ class Section(BaseModel):
 class NetworkConfig(Section):
     """The policy-value network (agents/network.py)."""
 
+    kind: Literal["lattice", "mlp"] = "lattice"
     channels: int = Field(48, ge=8, le=512)
     layers: int = Field(3, ge=0, le=20)
 
@@ -62,7 +63,10 @@ class RatingConfig(Section):
     deals: int = Field(200, ge=0, le=1_000_000)
     simulations: int = Field(64, ge=1, le=100_000)
     root: Literal["gumbel", "puct"] = "gumbel"
+    max_considered: int = Field(16, ge=1, le=1000)
+    c_scale: float = Field(0.1, ge=0, le=100)
     margin_weight: float = Field(0.05, ge=0, le=1)
+    worlds: int = Field(8, ge=1, le=1000, description="sampled worlds where something is hidden")
     opponents: list[str] = ["uniform", "greedy"]
 
 

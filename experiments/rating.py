@@ -1,4 +1,8 @@
-"""The rating at the end of a run: the trained agent, its network alone and the untrained search, on unseen deals."""
+"""The rating at the end of a run: the trained agent, its network alone and the untrained search, on unseen deals.
+
+Against one opponent the table shows scores. In games of more players all others are copies of the opponent (in teams
+the other two), and the table shows the share of wins and how many times the fair share that is.
+"""
 
 import os
 from typing import Any
@@ -10,19 +14,20 @@ from trilithon.experiments.arena import number_of_games, play_event
 from trilithon.experiments.config import Config
 from trilithon.experiments.ratings import rating_table
 from trilithon.experiments.run import RunFolder
+from trilithon.experiments.shares import share_table
 
 _SEED_SHIFT = 1_000_003  # rating deals come from another seed than self-play's
 
 
 def rate_run(run: RunFolder, config: Config, quiet: bool = False) -> str:
-    """Play every line of the table on `rating.deals` deals, both seats, write ``ratings.json``; return the table."""
+    """Play every line of the table on `rating.deals` deals, all seats, write ``ratings.json``; return the table."""
     from trilithon.agents.checkpoint import find_checkpoint
     from trilithon.core.registry import load_game
 
     rating = config.rating
     newest = os.path.relpath(find_checkpoint(run.path).with_suffix(".safetensors"))
     first = os.path.relpath(run.checkpoints / "000000.safetensors")
-    search = {"simulations": rating.simulations, "root": rating.root, "margin_weight": rating.margin_weight}
+    search = rating.model_dump(exclude={"deals", "opponents"})
     lines = {
         f"trained, {rating.simulations} simulations": format_spec("mcts", {**search, "network": newest}),
         "trained, network alone": format_spec("policy", {"network": newest}),
@@ -30,7 +35,8 @@ def rate_run(run: RunFolder, config: Config, quiet: bool = False) -> str:
     }
     game = load_game(config.game)
     total = len(lines) * number_of_games(game, 1 + len(rating.opponents), rating.deals, gauntlet=True)
-    pairs: list[Any] = []
+    results: list[Any] = []
+    several = game.num_players() > 2
     with tqdm(total=total, desc="rating", unit="game", disable=True if quiet else None) as bar:
         for spec in lines.values():
             agents = [spec, *rating.opponents]
@@ -45,9 +51,11 @@ def rate_run(run: RunFolder, config: Config, quiet: bool = False) -> str:
                 strict=True,
                 progress=bar.update,
             )
-            pairs += result.pairs()
-    table = rating_table(pairs, {spec: name for name, spec in lines.items()})
-    run.write_ratings({"game": str(game), "deals": rating.deals, "pairs": [pair.to_dict() for pair in pairs]})
+            results += result.shares() if several else result.pairs()
+    names = {spec: name for name, spec in lines.items()}
+    table = share_table(results, names) if several else rating_table(results, names)
+    kind = "shares" if several else "pairs"
+    run.write_ratings({"game": str(game), "deals": rating.deals, kind: [result.to_dict() for result in results]})
     if not quiet:
         print(table)
     return table

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
+from trilithon.agents.sides import sides_of
 from trilithon.core.errors import RecordError, TrilithonError
 from trilithon.core.record import GameRecord
 
@@ -77,13 +78,14 @@ def outcomes_of(records: Iterable[GameRecord]) -> list[Outcome]:
 
 
 def outcome_of(deal: Any, agents: Sequence[str], state: Any, forfeit: Mapping[str, Any] | None = None) -> Outcome:
-    """Return the outcome of a finished game, or of one that the seat ``forfeit["seat"]`` lost by a fault."""
+    """Return the outcome of a finished game, or of one that ``forfeit["seat"]`` and its side lost by a fault."""
     players = range(len(agents))
     if forfeit is not None:
         seat = forfeit.get("seat") if isinstance(forfeit, Mapping) else None
         if type(seat) is not int or seat not in players:
             raise RecordError(f"forfeit by seat {seat!r:.20}, which is not one of 0..{len(agents) - 1}")
-        return Outcome(deal, tuple(agents), tuple(-1.0 if p == seat else 1.0 for p in players))
+        sides = sides_of(state.game)
+        return Outcome(deal, tuple(agents), tuple(-1.0 if sides[p] == sides[seat] else 1.0 for p in players))
     scale, _ = state.game.margin_unit()
     margins = tuple(float(m) * scale for m in state.margin())
     return Outcome(deal, tuple(agents), tuple(float(r) for r in state.returns()), margins)
@@ -182,7 +184,7 @@ def _pair_result(agent: str, opponent: str, meetings: list[tuple[Outcome, int, i
     by_seat = sorted({seat for _, seat, _ in meetings})
     seats = [{"seat": s, **_count([m for m in meetings if m[1] == s])} for s in by_seat]
     whole = _count(meetings)
-    mean, least, most = [v if math.isfinite(v) else None for v in difference] if difference else (None, None, None)
+    mean, least, most = [finite_or_none(value) for value in difference] if difference else (None, None, None)
     return PairResult(
         agent,
         opponent,
@@ -199,6 +201,11 @@ def _pair_result(agent: str, opponent: str, meetings: list[tuple[Outcome, int, i
         difference_high=most,
         seats=seats,
     )
+
+
+def finite_or_none(value: float) -> float | None:
+    """JSON has no infinity."""
+    return value if math.isfinite(value) else None
 
 
 def _count(meetings: list[tuple[Outcome, int, int]]) -> dict[str, Any]:
@@ -222,11 +229,12 @@ def rating_table(pairs: Sequence[PairResult], names: Mapping[str, str] | None = 
         interval = f"{100 * pair.score_low:.1f} .. {100 * pair.score_high:.1f}"
         counts = [str(n) for n in (pair.games, pair.wins, pair.draws, pair.losses)]
         rows.append([names.get(pair.agent, pair.agent), names.get(pair.opponent, pair.opponent), *counts])
-        rows[-1] += [f"{100 * pair.score:.1f}", interval, *_difference_cells(pair)]
+        rows[-1] += [f"{100 * pair.score:.1f}", interval, *difference_cells(pair)]
     return aligned(rows, left=2)
 
 
-def _difference_cells(pair: PairResult) -> list[str]:
+def difference_cells(pair: Any) -> list[str]:
+    """The mean final difference of a result and its interval, as two cells of a table."""
     if pair.difference is None:
         return ["-", "-"]
     if pair.difference_low is None or pair.difference_high is None:

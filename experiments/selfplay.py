@@ -12,6 +12,7 @@ from trilithon.core.registry import load_game
 from trilithon.core.rng import categorical, game_streams, stream
 from trilithon.core.spec import format_spec
 from trilithon.experiments.config import Config
+from trilithon.experiments.workers import prepare_worker, use_one_thread
 
 _DEALS, _AGENTS = 2, 3  # keys of a run's streams; the arena has 0 and 1
 MAX_SEED = 2**53 - 1
@@ -90,9 +91,9 @@ class _SelfPlayGame:
             {
                 "player": analysis.player,
                 "action": analysis.action,
-                "values": [round(float(value), 6) for value in analysis.values],
+                "values": analysis.values.round(6).tolist(),
                 "actions": analysis.actions.tolist(),
-                "weights": [round(float(weight), 6) for weight in analysis.weights],
+                "weights": analysis.weights.round(6).tolist(),
                 "visits": analysis.visits.tolist(),
                 "nodes": analysis.nodes,
             }
@@ -109,10 +110,8 @@ def play_actions(agent: Agent, games: list[_SelfPlayGame]) -> None:
 
 
 def start_worker() -> None:
-    """Prepare a worker process: one thread, and signals left to the parent."""
-    import signal
+    """Prepare a worker process."""
+    prepare_worker()
+    import torch  # noqa: F401
 
-    import torch
-
-    torch.set_num_threads(1)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    use_one_thread()

@@ -79,7 +79,7 @@ class Trainer:
         self.optimizer = torch.optim.AdamW(
             self.network.parameters(), lr=config.training.learning_rate, weight_decay=config.training.weight_decay
         )
-        self.replay = Replay(self.game, config.training.window)
+        self.replay = Replay(self.game, config.training.window, config.selfplay.margin_weight)
         self.batch = Batch(self.game, config.training.batch_size)
         self.generation = 0  # of the newest checkpoint
         self.seconds = 0.0  # of training so far, before this process included
@@ -91,26 +91,34 @@ class Trainer:
 
     def run_all(self, quiet: bool) -> None:
         """Play and learn until the last generation or the time is reached."""
-        limits = self.config.training
         with Workers(self.config.workers) as workers, _Bar(self, quiet) as bar:
             if not quiet and sys.stderr.isatty():
                 print("getting ready (the first time, kernels are compiled: a minute) ...", file=sys.stderr)
             workers.warm_up(self)
             started = time.monotonic() - self.seconds
-            while self.generation < limits.generations:
-                if limits.minutes is not None and self.seconds >= 60 * limits.minutes:
-                    break
-                playing = workers.submit(self.config, self._card(self.generation), self.generation)
+            if self._is_over():
+                return
+            playing = workers.submit(self.config, self._card(self.generation), self.generation)
+            while playing:
                 facts = self._learn()
                 records = workers.collect(playing)
                 self.run.write_shard(records, self.generation)
                 self.seconds = time.monotonic() - started
                 self.games += len(records)
                 self._save(self.generation + 1)
+                # The next games begin before this process sees to the last ones.
+                over = self._is_over()
+                playing = [] if over else workers.submit(self.config, self._card(self.generation), self.generation)
                 self._add_records(records)
                 facts |= {"games": self.games, "seconds": self.seconds, "games_per_second": self.games / self.seconds}
                 self.run.add_metrics(self.generation, facts)
                 bar.show(facts)
+
+    def _is_over(self) -> bool:
+        """Whether the last generation or the time is reached."""
+        limits = self.config.training
+        late = limits.minutes is not None and self.seconds >= 60 * limits.minutes
+        return late or self.generation >= limits.generations
 
     def progress(self) -> float:
         """Share of the run that is done, 0..1, by generations or by time, whichever is further."""
@@ -154,7 +162,9 @@ class Trainer:
         batch = self.batch
         inputs = (torch.from_numpy(a) for a in (batch.observations, batch.features, batch.mask))
         logits, outcome_logits, margins = self.network(*inputs)
-        policy_loss = functional.cross_entropy(logits, torch.from_numpy(batch.policy))
+        policy = torch.from_numpy(batch.policy)
+        # Positions before chance have no policy.
+        policy_loss = functional.cross_entropy(logits, policy, reduction="sum") / policy.sum().clamp(min=1.0)
         value_loss = self._value_loss(outcome_logits, margins)
         loss = policy_loss + value_loss
         self.optimizer.zero_grad(set_to_none=True)

@@ -63,11 +63,12 @@ def test_the_wheel_holds_every_source_and_data_file(wheel):
     shipped = {
         f"trilithon/{path.relative_to(ROOT).as_posix()}"
         for path in files
-        if path.suffix in {".py", ".csv", ".yaml"} or path.name == "py.typed"
+        if path.suffix in {".py", ".csv", ".txt", ".yaml"} or path.name == "py.typed"
         if not any(part.startswith((".", "__pycache__")) for part in path.relative_to(ROOT).parts)
     }
     assert len(shipped) > 20
     assert "trilithon/core/aeroliths/catalogues/standard.csv" in shipped
+    assert "trilithon/core/aether/board_files/standard.txt" in shipped
     assert shipped - wheel == set()
 
 

@@ -17,8 +17,9 @@ class FlatEvaluator:
 
     def __call__(self, states, indices, count):
         self.calls += 1
-        for b, m in indices[:count]:
-            assert states["current_player"][b, m] >= 0
+        for b, m, observer in indices[:count]:
+            mover = states["current_player"][b, m]
+            assert mover in (observer, CHANCE)
         return np.zeros((count, self.game.num_distinct_actions()), np.float32), np.zeros((count, 2))
 
 
@@ -60,8 +61,8 @@ def test_every_tree_is_consistent(root, spec):
                 child = tree.children[b, node, edge]
                 inner = tree.num_actions[b, child]
                 below = tree.children_visits[b, child, :inner].sum()
-                # Every visit but the first goes on to a child; a chance node is passed through at once.
-                passed = tree.states["current_player"][b, child] == CHANCE
+                # Every visit but the first goes on to a child; rollouts pass through a chance node at once.
+                passed = root == "uct" and tree.states["current_player"][b, child] == CHANCE
                 if inner:
                     assert below == visits[edge] - (0 if passed else 1)
             if player == CHANCE and visits.sum():

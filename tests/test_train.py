@@ -10,7 +10,7 @@ import torch
 
 from trilithon.agents import load_agent
 from trilithon.agents.checkpoint import build_network, load_network, save_checkpoint
-from trilithon.agents.evaluator import NetworkEvaluator, single_indices
+from trilithon.agents.evaluator import NetworkEvaluator, mover_indices
 from trilithon.core import CheckpointError, ConfigError, load_game
 from trilithon.core.record import read_records
 from trilithon.experiments.config import Config, dump_config, load_config, make_config
@@ -272,7 +272,7 @@ def test_the_network_is_equal_under_permuted_hand_slots():
     swapped = json.loads(json.dumps(setup))
     swapped["hands"][first] = [setup["hands"][first][i] for i in order]
     states = np.stack([game.from_setup(s).array for s in (setup, swapped)])
-    logits, values = evaluator(states, single_indices(2), 2)
+    logits, values = evaluator(states, mover_indices(states), 2)
     for slot, old in enumerate(order):
         np.testing.assert_allclose(logits[1][slot * 9 : slot * 9 + 9], logits[0][old * 9 : old * 9 + 9], atol=1e-5)
     np.testing.assert_allclose(values[0], values[1], atol=1e-6)
@@ -289,7 +289,7 @@ def test_replay_remakes_what_was_seen():
     with tempfile.TemporaryDirectory() as folder:
         checkpoint = str(save_checkpoint(f"{folder}/000000", game, build_network(game, settings), settings))
         records = [record for task in tasks_of(config, checkpoint, 0) for record in play_task(task)]
-    replay = Replay(game, 1000)
+    replay = Replay(game, 1000, 0.1)
     assert replay.add(records) == len(replay) == 8 * 9
     batch = Batch(game, 64)
     replay.sample(batch, np.random.default_rng(0))
@@ -297,6 +297,6 @@ def test_replay_remakes_what_was_seen():
     assert (batch.policy[~batch.mask] == 0).all()
     assert ((batch.outcome == 0) == (batch.margins[:, 0] > 0)).all()
     np.testing.assert_allclose(batch.margins.sum(1), 0, atol=1e-6)
-    small = Replay(game, 50)
+    small = Replay(game, 50, 0.1)
     small.add(records)
     assert len(small) == 50

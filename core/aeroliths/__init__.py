@@ -207,9 +207,12 @@ class Aeroliths(Game):
         """A Chaos pick is known to its owner alone while hands are closed."""
         return text.pick_is_hidden_from(array, player)
 
-    def resampled_action(self, world: np.ndarray, step: int, steps: list[tuple[int, int]]) -> int:
+    def resampled_steps(
+        self, world: np.ndarray, steps: list[tuple[int, int]], hidden: frozenset[int]
+    ) -> list[tuple[int, int]]:
         """A pick that was played is known since; the last one is the world's."""
-        return int(world["picked"][0]) if step == len(steps) - 1 else steps[step][1]
+        last = len(steps) - 1
+        return [*steps[:last], (steps[last][0], int(world["picked"][0]))] if last in hidden else list(steps)
 
     def has_hidden_information(self, array: np.ndarray, player: int) -> bool:
         """Hidden slots, or a hidden pick."""

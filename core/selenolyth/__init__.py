@@ -150,9 +150,11 @@ class Selenolyth(Game):
         """Everybody sees the die."""
         return False
 
-    def resampled_action(self, world: np.ndarray, step: int, steps: list[tuple[int, int]]) -> int:
+    def resampled_steps(
+        self, world: np.ndarray, steps: list[tuple[int, int]], hidden: frozenset[int]
+    ) -> list[tuple[int, int]]:
         """What happened."""
-        return steps[step][1]
+        return list(steps)
 
     def has_hidden_information(self, array: np.ndarray, player: int) -> bool:
         """Never."""

@@ -1,14 +1,16 @@
-"""`trilithon games`, `agents` and `replay`: look at what there is."""
+"""`trilithon games`, `agents`, `replay` and `perft`: look at what there is."""
 
 import argparse
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from trilithon.core.errors import RecordError, TrilithonError
+from trilithon.core.errors import OptionError, RecordError, SetupError, TrilithonError
 from trilithon.core.options import Option
+from trilithon.core.perft import perft as count_sequences
 from trilithon.core.record import GameRecord, read_records
-from trilithon.core.registry import game_factory, list_games
+from trilithon.core.registry import game_factory, list_games, load_game
 from trilithon.core.spec import format_value
 from trilithon.experiments.cli import print_json
 
@@ -109,3 +111,31 @@ def read_any(place: str) -> list[GameRecord]:
     if not records:
         raise RecordError(f"{place!r} holds no game records")
     return records
+
+
+def perft(arguments: argparse.Namespace) -> None:
+    """Count and hash the sequences of so many actions, from a seed's start or a setup."""
+    game = load_game(arguments.game)
+    if arguments.setup is None:
+        state = game.new_initial_state(arguments.seed or 0)
+    elif arguments.seed is not None:
+        raise OptionError("perft: --seed and --setup both say where to start; give one of them")
+    else:
+        state = game.from_setup(_read_setup(arguments.setup))
+    found = count_sequences(state, arguments.depth)
+    digest = f"{found.digest:016x}"
+    if arguments.json:
+        print_json({"nodes": found.nodes, "states": found.states, "digest": digest, "divide": found.divide})
+        return
+    if arguments.divide:
+        for action, nodes in found.divide.items():
+            print(f"{action} ({state.action_to_string(action)}): {nodes:,}")
+    print(f"{game}, depth {arguments.depth}: nodes {found.nodes:,}, states {found.states:,}, digest {digest}")
+
+
+def _read_setup(place: str) -> Any:
+    """The JSON value in a file; `Game.from_setup` says whether it is a setup."""
+    try:
+        return json.loads(Path(place).read_text("utf-8"))
+    except (ValueError, RecursionError):
+        raise SetupError(f"{place!r} is not a setup: it holds no JSON in UTF-8") from None

@@ -7,13 +7,15 @@ from contextlib import ExitStack
 from typing import Any
 
 from trilithon.core.errors import RecordError
+from trilithon.core.game import Game
 from trilithon.core.record import GameRecord
 from trilithon.core.registry import load_game
 from trilithon.experiments.cli import print_json
 from trilithon.experiments.commands.looking import read_any
-from trilithon.experiments.elo import Rating, elo_ratings, elo_table, separate_fields
-from trilithon.experiments.ratings import Outcome, PairResult, outcomes_of, pair_results, rating_table
+from trilithon.experiments.elo import elo_ratings, elo_table, separate_fields
+from trilithon.experiments.ratings import Outcome, outcomes_of, pair_results, rating_table
 from trilithon.experiments.run import RunFolder
+from trilithon.experiments.shares import results_dict, share_results, share_table
 
 SHARD_GAMES = 4096
 
@@ -47,7 +49,7 @@ def arena(arguments: argparse.Namespace) -> None:
         print_json(content)
         return
     print(f"{game}, {arguments.deals} deals in every seating, seed {arguments.seed or 0}\n")
-    _print_tables(result.pairs(), result.ratings(), result.outcomes, game.margin_unit()[1])
+    _print_tables(result.outcomes, game, result.agents)
     for fault in result.faults[:5]:
         print(f"fault: {fault}")
     if len(result.faults) > 5:
@@ -63,15 +65,12 @@ def rate(arguments: argparse.Namespace) -> None:
     outcomes = outcomes_of(records)
     if all(len(set(outcome.agents)) == 1 for outcome in outcomes):
         raise RecordError("in none of these games did two different agents meet, so there is nothing to rate")
-    ratings = elo_ratings(outcomes)
-    pairs = pair_results(outcomes, [rating.spec for rating in ratings])
     if arguments.json:
-        agents = [rating.to_dict() for rating in ratings]
-        print_json({"agents": agents, "pairs": [pair.to_dict() for pair in pairs], "records": arguments.folders})
+        print_json({**results_dict(outcomes), "records": arguments.folders})
         return
     game = records[0].load_game()
     print(f"{game}, {len(records)} games\n")
-    _print_tables(pairs, ratings, outcomes, game.margin_unit()[1])
+    _print_tables(outcomes, game)
 
 
 def _one_game(records: list[GameRecord], spec: str | None) -> list[GameRecord]:
@@ -95,10 +94,16 @@ def _one_game(records: list[GameRecord], spec: str | None) -> list[GameRecord]:
     return chosen
 
 
-def _print_tables(
-    pairs: Sequence[PairResult], ratings: Sequence[Rating], outcomes: Sequence[Outcome], unit: str
-) -> None:
-    """Both tables, and what their numbers mean."""
+def _print_tables(outcomes: Sequence[Outcome], game: Game, order: Sequence[str] | None = None) -> None:
+    """The tables, and what their numbers mean."""
+    unit = game.margin_unit()[1]
+    if game.num_players() > 2:
+        print(f"{share_table(share_results(outcomes, order))}\n")
+        print("share: of wins, k winners 1/k each; fair: the share of an agent as strong as the others.")
+        print(f"difference: mean final difference in {unit}; intervals: 95 %, by deals.")
+        return
+    ratings = elo_ratings(outcomes)
+    pairs = pair_results(outcomes, order if order is not None else [rating.spec for rating in ratings])
     print(rating_table(pairs))
     print(f"\n{elo_table(ratings)}\n")
     print(f"difference: mean final difference in {unit}; intervals: 95 %, by deals.")
