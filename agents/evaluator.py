@@ -13,12 +13,28 @@ from trilithon.core.verbs import CHANCE, TERMINAL
 
 
 @kernel
-def action_features(state, actions, k, work, values, out):
+def ending_by_chance(work, player, outcomes, probabilities, values):
+    """Return (probability that the chance event due in ``work[0]`` ends the game, that times the clipped return)."""
+    ending, result = 0.0, 0.0
+    n = verbs.chance_outcomes(work[0], outcomes, probabilities)
+    for i in range(n):
+        work[1] = work[0]
+        verbs.apply_action(work[1], outcomes[i])
+        if work[1].current_player == TERMINAL:
+            verbs.heuristic(work[1], values)
+            ending += probabilities[i]
+            result += probabilities[i] * values[player]
+    return ending, result
+
+
+@kernel
+def action_features(state, actions, k, work, outcomes, probabilities, values, out):
     """Fill ``out[action, :]``, float32 ``[A, 5]``, for the legal ``actions[:k]`` of `state`; other rows are kept.
 
     What the action does at once, for the mover: margin after it (the clipped return if the game ends), its gain, the
-    tie-break cost c as c / (10 + c), whether the game ends, the return if it does. ``work[0]`` and `values`, float64
-    ``[n]``, are work space.
+    tie-break cost c as c / (10 + c), the probability that the game ends by it or by the chance event that follows, and
+    the expectation of the clipped return from such ends. Work space: `work` two states, `outcomes` int32 and
+    `probabilities` float64 ``[max_chance_outcomes + 1]``, `values` float64 ``[n]``.
     """
     player = state.current_player
     verbs.margin(state, values)
@@ -37,12 +53,15 @@ def action_features(state, actions, k, work, values, out):
         out[action, 0] = after
         out[action, 1] = after - before
         out[action, 2] = cost / (10.0 + abs(cost))
-        out[action, 3] = 1.0 if ended else 0.0
-        out[action, 4] = after if ended else 0.0
+        ending, result = 1.0 if ended else 0.0, after if ended else 0.0
+        if work[0].current_player == CHANCE:
+            ending, result = ending_by_chance(work, player, outcomes, probabilities, values)
+        out[action, 3] = ending
+        out[action, 4] = result
 
 
 @kernel
-def write_inputs(states, indices, count, actions, work, values, observations, features, mask):
+def write_inputs(states, indices, count, actions, work, outcomes, probabilities, values, observations, features, mask):
     """Fill rows 0..count - 1 of the network's inputs for ``states[indices[row, 0], indices[row, 1]]``.
 
     The observer is ``indices[row, 2]``: the mover, or of a state before chance the player whose action led there; that
@@ -58,7 +77,7 @@ def write_inputs(states, indices, count, actions, work, values, observations, fe
         k = verbs.legal_actions(state, actions)
         for i in range(k):
             mask[row, actions[i]] = True
-        action_features(state, actions, k, work, values, features[row])
+        action_features(state, actions, k, work, outcomes, probabilities, values, features[row])
 
 
 class NetworkEvaluator:
@@ -74,7 +93,8 @@ class NetworkEvaluator:
         self._features = np.zeros((batch, size, NUM_ACTION_FEATURES), np.float32)
         self._mask = np.ones((batch, size), np.bool_)
         self._actions = np.zeros(size + 1, np.int32)
-        self._work = np.zeros(1, game.dtype)
+        self._work = np.zeros(2, game.dtype)
+        self._chance = np.zeros(game.max_chance_outcomes() + 1, np.int32), np.zeros(game.max_chance_outcomes() + 1)
         self._values = np.zeros(n)
         self._tensors = tuple(torch.from_numpy(a) for a in (self._observations, self._features, self._mask))
         outcomes = torch.from_numpy(game.outcomes()).float()
@@ -92,6 +112,7 @@ class NetworkEvaluator:
             count,
             self._actions,
             self._work,
+            *self._chance,
             self._values,
             self._observations,
             self._features,

@@ -52,6 +52,7 @@ class Benchmark:
     unit: str
     runs: Callable[[], Iterator[float]]
     digits: int = 0  # after the point, for people
+    note: Callable[[], str] | None = None  # what people see behind the figures
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,8 @@ class Result:
     def __str__(self) -> str:
         digits = self.benchmark.digits
         spread = f"{min(self.runs):,.{digits}f} .. {max(self.runs):,.{digits}f}"
-        return f"{self.benchmark.name:<32} {self.value:>14,.{digits}f} {self.benchmark.unit:<15} ({spread})"
+        note = f" {self.benchmark.note()}" if self.benchmark.note else ""
+        return f"{self.benchmark.name:<32} {self.value:>14,.{digits}f} {self.benchmark.unit:<15} ({spread}){note}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as a JSON object."""
@@ -170,23 +172,29 @@ def counted_per_action(game: Game, states: np.ndarray, counted: str) -> float:
 
 
 def observe_speed(name: str, **options: Any) -> Callable[[], Iterator[float]]:
-    """Observations of positions in the middle of games, many at a call: positions a second."""
+    """Observations of positions all through random games, many at a call: positions a second."""
 
     def runs() -> Iterator[float]:
         from trilithon.agents.playout import observe_batch
-        from trilithon.core.verbs import CHANCE, apply_action, chance_outcomes, legal_actions
+        from trilithon.core.verbs import CHANCE, TERMINAL, apply_action, chance_outcomes, legal_actions
 
         game = load_game(name, **options)
-        states = np.resize(deals(game), BATCH)
-        actions = np.zeros(game.num_distinct_actions() + 1, np.int32)
+        states, rng = np.resize(deals(game), BATCH), np.random.default_rng(0)
+        actions = np.zeros(max(game.num_distinct_actions(), game.max_chance_outcomes()) + 1, np.int32)
         probabilities = np.zeros(game.max_chance_outcomes() + 1)
+        longest = game.max_game_length()
         for i in range(BATCH):
-            for step in range(i % 8):
-                legal_actions(states[i], actions)
-                apply_action(states[i], int(actions[0]))
+            before = states[i : i + 1].copy()
+            for _ in range(rng.integers(longest)):
+                n = legal_actions(states[i], actions)
+                apply_action(states[i], int(actions[rng.integers(n)]))
                 while states["current_player"][i] == CHANCE:
                     n = chance_outcomes(states[i], actions, probabilities)
-                    apply_action(states[i], int(actions[step % n]))
+                    apply_action(states[i], int(actions[rng.integers(n)]))
+                if states["current_player"][i] == TERMINAL:
+                    break
+                before[0] = states[i]
+            states[i] = before[0]  # the last one in which a player is to move
         out = np.zeros((BATCH, *game.observation_tensor_shape()), np.float32)
         observe_batch(states, out)
         while True:
@@ -196,6 +204,11 @@ def observe_speed(name: str, **options: Any) -> Callable[[], Iterator[float]]:
             yield 200 * BATCH / (time.perf_counter() - start)
 
     return runs
+
+
+def batch_shape(name: str, **options: Any) -> Callable[[], str]:
+    """What `observe_speed` fills at a call, for people."""
+    return lambda: f"batch {[BATCH, *load_game(name, **options).observation_tensor_shape()]}"
 
 
 # ------------------------------------------------------------------------------------------------------- environments
@@ -336,9 +349,14 @@ BENCHMARKS: list[Benchmark] = [
     Benchmark("vector/aeroliths", "steps/s", vector_speed("aeroliths")),
     Benchmark("vector/aether", "steps/s", vector_speed("aether")),
     Benchmark("vector/selenolyth", "steps/s", vector_speed("selenolyth")),
-    Benchmark("observe/aeroliths", "positions/s", observe_speed("aeroliths", same=True, elemental_cells="random")),
-    Benchmark("observe/selenolyth", "positions/s", observe_speed("selenolyth")),
-    Benchmark("observe/aether", "positions/s", observe_speed("aether")),
+    *(
+        Benchmark(f"observe/{name}", "positions/s", observe_speed(name, **options), note=batch_shape(name, **options))
+        for name, options in (
+            ("aeroliths", {"same": True, "elemental_cells": "random"}),
+            ("selenolyth", {}),
+            ("aether", {}),
+        )
+    ),
     Benchmark("start/warm", "s", start_seconds(warm=True), digits=2),
     Benchmark("compile/cold", "s", start_seconds(warm=False), digits=2),
 ]

@@ -42,7 +42,8 @@ class Replay:
         self._observation_maps, self._action_maps = game.symmetries()
         self._added = 0
         self._actions = np.zeros(actions + 1, np.int32)
-        self._work = np.zeros(1, game.dtype)
+        self._work = np.zeros(2, game.dtype)
+        self._chance = np.zeros(game.max_chance_outcomes() + 1, np.int32), np.zeros(game.max_chance_outcomes() + 1)
         self._scratch = np.zeros(n)
 
     def __len__(self) -> int:
@@ -112,6 +113,7 @@ class Replay:
             len(rows),
             self._actions,
             self._work,
+            *self._chance,
             self._scratch,
             batch.observations,
             batch.features,

@@ -26,6 +26,8 @@ def is_settled(state, next_player):
     if state.empty_count == 0:
         return True
     limits = _limits(state, next_player)
+    if limits.sum() > 0 and _is_any_free(state):
+        return False
     supply = _supply(state)
     tiles, signs = np.empty(MAX_SLOTS, np.int64), np.zeros(MAX_SLOTS, np.int64)
     for slot in range(np.int64(state.slots)):
@@ -37,6 +39,25 @@ def is_settled(state, next_player):
         if _may_change(state, tile, limits, supply, tiles, signs):
             return False
     return True
+
+
+@kernel
+def _is_any_free(state):
+    """Whether an aether tile has an empty slot and nobody beside it: whoever has an elemental to place may take it."""
+    slots, values = aether_slots(), aether_values()
+    for tile in range(MAX_AETHER):
+        if values[state.board, tile] == 0:
+            break
+        empty, nobody = False, True
+        for i in range(6):
+            slot = np.int64(slots[state.board, tile, i])
+            if slot < 0:
+                break
+            empty = empty or state.tiles[slot] < 0
+            nobody = nobody and state.owners[slot] < 0
+        if empty and nobody:
+            return True
+    return False
 
 
 @kernel
