@@ -37,7 +37,8 @@ SHADES = {LIGHT_GREY: 0.3, DARK_GREY: 0.8}  # of the lines' colour over an empty
 
 def hexagon(x: float, y: float, radius: float) -> str:
     """Path data of a hex, a corner on top, centred on (x, y)."""
-    return "M" + "L".join(f"{x + u * radius:.5g} {y + v * radius:.5g}" for u, v in CORNERS) + "Z"
+    u, v = radius * CORNERS[1][0], radius / 2
+    return f"M{x:.5g} {y - radius:.5g}l{u:.4g} {v:.4g}v{radius:.4g}l{-u:.4g} {v:.4g}l{-u:.4g} {-v:.4g}v{-radius:.4g}Z"
 
 
 def fitted(text: str, x: float, y: float, height: float, width: float, colour: str, anchor: str = "middle") -> str:

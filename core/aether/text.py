@@ -292,7 +292,7 @@ def _read_players(lines: list[Line]) -> tuple[list[list[int]], list[int], list[i
                 f"aether: line {number}: {why}such as 'player {player}: hand W F E A, unused 3, sacrificed 0', "
                 f"not {content!r:.90}"
             )
-        hands.append(sorted(LETTERS.index(letter) for letter in match[2].upper() if letter in LETTERS))
+        hands.append([LETTERS.index(letter) for letter in match[2].upper() if letter in LETTERS])
         unused.append(int(match[3]))
         sacrificed.append(int(match[4]))
     return hands, unused, sacrificed
