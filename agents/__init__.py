@@ -6,12 +6,13 @@ from typing import Any
 
 from trilithon.agents.analysis import Analysis
 from trilithon.agents.base import Agent
+from trilithon.agents.solve import Solution, solve
 from trilithon.core.errors import SpecError
 from trilithon.core.game import Game
 from trilithon.core.options import suggest
 from trilithon.core.spec import parse_spec
 
-__all__ = ["Agent", "Analysis", "list_agents", "load_agent"]
+__all__ = ["Agent", "Analysis", "Solution", "list_agents", "load_agent", "solve"]
 
 # Imported at first use: torch and compiled searches cost nothing until an agent needs them.
 _AGENTS = {
@@ -20,6 +21,7 @@ _AGENTS = {
     "minimax": ("trilithon.agents.minimax", "Minimax"),
     "mcts": ("trilithon.agents.mcts", "MCTS"),
     "policy": ("trilithon.agents.policy", "Policy"),
+    "solver": ("trilithon.agents.solver", "ExactAgent"),
 }
 
 

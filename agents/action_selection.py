@@ -3,19 +3,26 @@
 Sources: UCB1 for trees, Kocsis and Szepesvari, ECML 2006. PUCT, Silver et al., Science 2018 (`pb_c_init` is its c1).
 Gumbel, Danihelka et al., "Policy improvement by planning with Gumbel", ICLR 2022: completed Q-values, their transform,
 the deterministic choice inside the tree, and sequential halving (Karnin et al., ICML 2013) at the root.
-Every function looks at the mover's entry of the value vectors.
+Every function looks at the mover's entry of the value vectors. UCB1 and PUCT give a proven action no exploration term:
+there is nothing left to find out.
 """
 
 import math
 
 import numpy as np
 
-from trilithon.agents.tree import total_visits
+from trilithon.agents.tree import edge_proven, total_visits
 from trilithon.core.jit import kernel
-from trilithon.core.rng import next_below, next_float
+from trilithon.core.rng import categorical, next_below, next_float
 
 UCT, PUCT, GUMBEL = 0, 1, 2
 VISIT_OFFSET = 50.0  # `maxvisit_init` of the Gumbel paper's transform
+
+
+@kernel
+def draw_chance(tree, b, node, rng):
+    """Return an outcome drawn by its probability: what stratified choice is measured against."""
+    return categorical(rng, tree.priors[b, node], tree.num_actions[b, node])
 
 
 @kernel
@@ -50,9 +57,9 @@ def select_uct(tree, b, node, c, rng):
     log_total = math.log(total)
     best, best_score = 0, -1e9
     for edge in range(k):
-        score = tree.children_values[b, node, edge, player] + c * math.sqrt(
-            log_total / tree.children_visits[b, node, edge]
-        )
+        score = tree.children_values[b, node, edge, player]
+        if not edge_proven(tree, b, node, edge):
+            score += c * math.sqrt(log_total / tree.children_visits[b, node, edge])
         if score > best_score:
             best, best_score = edge, score
     return best
@@ -84,7 +91,9 @@ def select_puct(tree, b, node, pb_c_init, scratch):
     for edge in range(k):
         visits = tree.children_visits[b, node, edge]
         q = tree.children_values[b, node, edge, player] if visits > 0 else tree.raw_values[b, node, player]
-        score = q + pb_c_init * scratch[edge] * root / (1.0 + visits)
+        score = q
+        if not edge_proven(tree, b, node, edge):
+            score += pb_c_init * scratch[edge] * root / (1.0 + visits)
         if score > best_score:
             best, best_score = edge, score
     return best

@@ -3,6 +3,10 @@
 One game's tree is a row of every array. A node is a kernel state and, for each of its actions (or chance outcomes), a
 child, a visit count and a value vector. Values are float64 vectors, one entry per player, in the search's units: the
 return and a little of the margin. Nothing is negated on the way up: whoever moves at a node looks at the own entry.
+
+Nodes whose returns under best play are known for sure are *proven*: ended games, chance nodes with all outcomes proven,
+and nodes where the mover has a proven action that gives the most a game can give, or none that is not proven. That is
+MCTS-Solver (Winands, Bjornsson and Saito, CG 2008) for value vectors and chance.
 """
 
 from typing import NamedTuple
@@ -15,6 +19,9 @@ from trilithon.core.jit import kernel
 from trilithon.core.verbs import CHANCE, TERMINAL
 
 NO_CHILD = -1
+# What a search is told, as an array float64 [7] for the kernels: see `SearchSettings`; the most a game can bring a
+# player; whether proofs go up; whether chance is drawn.
+C_SCALE, PB_C_INIT, UCT_C, MARGIN_WEIGHT, BEST_RETURN, PROVE, DRAWN = range(7)
 MAX_CHANCE_IN_A_ROW = 8  # chance events after one action, such as a swap of all tiles of the largest hand
 
 
@@ -26,7 +33,8 @@ class Tree(NamedTuple):
     num_actions: np.ndarray  # int32 [B, M]: legal actions, or outcomes at a chance node
     actions: np.ndarray  # int32 [B, M, A + 1]
     priors: np.ndarray  # float64 [B, M, A + 1]: prior logits; at a chance node probabilities
-    raw_values: np.ndarray  # float64 [B, M, n]: the evaluator's value of the node, or an ended game's; NaN: unknown yet
+    raw_values: np.ndarray  # float64 [B, M, n]: the evaluator's value of the node, or a proven one's; NaN: unknown yet
+    proven: np.ndarray  # float64 [B, M, n]: returns under best play; NaN: not proven
     children: np.ndarray  # int32 [B, M, A + 1]: node index or NO_CHILD
     children_visits: np.ndarray  # int32 [B, M, A + 1]
     children_values: np.ndarray  # float64 [B, M, A + 1, n]: mean value of each visited action
@@ -46,6 +54,7 @@ def allocate(game: Game, batch: int, nodes: int) -> Tree:
         actions=np.zeros((batch, nodes, width), np.int32),
         priors=np.zeros((batch, nodes, width)),
         raw_values=np.zeros((batch, nodes, n)),
+        proven=np.full((batch, nodes, n), np.nan),
         children=np.full((batch, nodes, width), NO_CHILD, np.int32),
         children_visits=np.zeros((batch, nodes, width), np.int32),
         children_values=np.zeros((batch, nodes, width, n)),
@@ -69,8 +78,10 @@ def enter_node(tree, b, node, margin_weight, scratch):
     """Prepare the node whose state has just been written: its actions with equal priors, no children."""
     state = tree.states[b, node]
     tree.num_actions[b, node] = 0
+    tree.proven[b, node] = np.nan
     if state.current_player == TERMINAL:
         terminal_value(state, margin_weight, scratch, tree.raw_values[b, node])
+        verbs.returns(state, tree.proven[b, node])
         return
     if state.current_player == CHANCE:
         k = verbs.chance_outcomes(state, tree.actions[b, node], tree.priors[b, node])
@@ -114,6 +125,72 @@ def descend(tree, b, node, edge, margin_weight, scratch):
 
 
 @kernel
+def find_node(tree, rows, b, root):
+    """Return the node of tree b whose state has the bytes `root`, the most visited one, or NO_CHILD.
+
+    `rows`, uint8 ``[B, M, bytes]``, is a view of ``tree.states``.
+    """
+    found, most = NO_CHILD, -1
+    for node in range(tree.node_count[b]):
+        equal = True
+        for i in range(root.shape[0]):
+            if rows[b, node, i] != root[i]:
+                equal = False
+                break
+        if equal:
+            visits = total_visits(tree, b, node)
+            if visits > most:
+                found, most = node, visits
+    return found
+
+
+@kernel
+def keep_subtree(tree, b, root, places):
+    """Make node `root` of tree b its root and drop all that does not hang from it; `places` is int32 ``[M]``."""
+    count = np.int64(tree.node_count[b])
+    places[:count] = 0
+    places[root] = 1
+    for node in range(root, count):  # children come after their parents
+        if places[node]:
+            for edge in range(tree.num_actions[b, node]):
+                if tree.children[b, node, edge] != NO_CHILD:
+                    places[tree.children[b, node, edge]] = 1
+    kept = 0
+    for node in range(root, count):
+        if places[node]:
+            places[node] = kept
+            kept += 1
+    # A node never moves behind one that has not been moved yet; parents first, so children's new places are known.
+    target = 0
+    for node in range(root, count):
+        if target == kept:
+            break
+        if node != root and places[node] == 0:
+            continue
+        _move_node(tree, b, node, target, places)
+        target += 1
+    tree.node_count[b] = kept
+
+
+@kernel
+def _move_node(tree, b, node, target, places):
+    """Copy a node to its new place, children renamed."""
+    tree.states[b, target] = tree.states[b, node]
+    k = np.int64(tree.num_actions[b, node])
+    tree.num_actions[b, target] = k
+    tree.raw_values[b, target] = tree.raw_values[b, node]
+    tree.proven[b, target] = tree.proven[b, node]
+    for edge in range(k):
+        child = tree.children[b, node, edge]
+        tree.children[b, target, edge] = NO_CHILD if child == NO_CHILD else places[child]
+        tree.actions[b, target, edge] = tree.actions[b, node, edge]
+        tree.priors[b, target, edge] = tree.priors[b, node, edge]
+        tree.children_visits[b, target, edge] = tree.children_visits[b, node, edge]
+        for player in range(tree.raw_values.shape[2]):
+            tree.children_values[b, target, edge, player] = tree.children_values[b, node, edge, player]
+
+
+@kernel
 def total_visits(tree, b, node):
     """Return the visits through all edges of a node."""
     total = 0
@@ -134,28 +211,92 @@ def chance_value(tree, b, node, player):
 
 
 @kernel
-def backward(tree, b, value):
+def is_proven(tree, b, node):
+    """Return whether the node's returns under best play are known."""
+    return not np.isnan(tree.proven[b, node, 0])
+
+
+@kernel
+def edge_proven(tree, b, node, edge):
+    """Return whether the node behind an edge exists and is proven."""
+    child = tree.children[b, node, edge]
+    return child != NO_CHILD and is_proven(tree, b, child)
+
+
+@kernel
+def prove(tree, b, node, best_return):
+    """Prove a node from its children if they suffice; return whether it is proven now.
+
+    `best_return` is the most that a game can bring a player: who has it in hand need not look further.
+    """
+    if is_proven(tree, b, node):
+        return True
+    k = np.int64(tree.num_actions[b, node])
+    player = np.int64(tree.states[b, node].current_player)
+    if player == CHANCE:
+        for edge in range(k):
+            if not edge_proven(tree, b, node, edge):
+                return False
+        tree.proven[b, node] = 0.0
+        tree.raw_values[b, node] = 0.0
+        for edge in range(k):
+            child, p = tree.children[b, node, edge], tree.priors[b, node, edge]
+            for i in range(tree.proven.shape[2]):
+                tree.proven[b, node, i] += p * tree.proven[b, child, i]
+                tree.raw_values[b, node, i] += p * tree.raw_values[b, child, i]
+        return True
+    best, missing = -1, False
+    for edge in range(k):
+        if not edge_proven(tree, b, node, edge):
+            missing = True
+            continue
+        child = np.int64(tree.children[b, node, edge])
+        if best < 0 or _is_better(tree, b, child, best, player):
+            best = child
+    if best < 0 or (missing and tree.proven[b, best, player] < best_return - 1e-9):
+        return False
+    tree.proven[b, node] = tree.proven[b, best]
+    tree.raw_values[b, node] = tree.raw_values[b, best]
+    return True
+
+
+@kernel
+def _is_better(tree, b, one, other, player):
+    """Whether proven node `one` is better than `other` for a player: by returns, then by the search's value."""
+    gain = tree.proven[b, one, player] - tree.proven[b, other, player]
+    if abs(gain) > 1e-9:
+        return gain > 0.0
+    return tree.raw_values[b, one, player] > tree.raw_values[b, other, player]
+
+
+@kernel
+def backward(tree, b, value, constants):
     """Fold `value`, float64 ``[n]``, the leaf's (overwritten), into every edge of the path, from the leaf up.
 
-    Above a chance node the value passed on is the one that moves the edge's mean to the node's exact expectation.
+    Above a chance node, and above a proven one, the value passed on is the one that moves the edge's mean to the
+    node's exact value. Proofs go up as far as they hold. (With drawn chance means are plain means.)
     """
+    proving = constants[PROVE] > 0.0
+    drawn = constants[DRAWN] > 0.0
     for depth in range(tree.path_length[b] - 1, -1, -1):
         node, edge = tree.path_nodes[b, depth], tree.path_edges[b, depth]
-        child = tree.children[b, node, edge]
+        child = np.int64(tree.children[b, node, edge])
         visits = tree.children_visits[b, node, edge]
         if np.isnan(tree.raw_values[b, node, 0]) and tree.states[b, node].current_player == CHANCE:
             # No evaluator saw the afterstate, so its first outcome's value stands for the unvisited ones.
             tree.raw_values[b, node] = value
-        expected = tree.states[b, child].current_player == CHANCE and depth + 1 < tree.path_length[b]
+        known = is_proven(tree, b, child)
+        expected = not drawn and depth + 1 < tree.path_length[b] and tree.states[b, child].current_player == CHANCE
         for player in range(value.shape[0]):
             mean = tree.children_values[b, node, edge, player]
-            if expected:
-                new_mean = chance_value(tree, b, child, player)
+            if known or expected:
+                new_mean = tree.raw_values[b, child, player] if known else chance_value(tree, b, child, player)
                 value[player] = new_mean * (visits + 1) - mean * visits
             else:
                 new_mean = mean + (value[player] - mean) / (visits + 1)
             tree.children_values[b, node, edge, player] = new_mean
         tree.children_visits[b, node, edge] = visits + 1
+        proving = proving and known and prove(tree, b, node, constants[BEST_RETURN])
 
 
 @kernel

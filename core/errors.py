@@ -31,3 +31,7 @@ class ConfigError(TrilithonError):
 
 class CheckpointError(TrilithonError):
     """A checkpoint that is damaged or belongs to another game."""
+
+
+class SolverLimitError(TrilithonError):
+    """A position that is too large to be solved exactly; the message gives an estimate and the limit."""

@@ -19,6 +19,7 @@ from trilithon.core import verbs
 from trilithon.core.errors import IllegalActionError, OptionError, SetupError, TrilithonError
 from trilithon.core.options import Option, validate
 from trilithon.core.rng import seed as make_rng
+from trilithon.core.solving import ExactSolver
 from trilithon.core.spec import format_spec
 from trilithon.core.verbs import CHANCE, TERMINAL
 
@@ -124,6 +125,10 @@ class Game(ABC):
         """
         observation = np.arange(int(np.prod(self.observation_tensor_shape())))
         return observation[None], np.arange(self.num_distinct_actions())[None]
+
+    def solver(self) -> ExactSolver | None:
+        """Return a new exact solver made for this game, None where only the generic one is to be had."""
+        return None
 
     # ------------------------------------------------------------------------------------------------------- hooks
 

@@ -15,6 +15,9 @@ type, so that a generic kernel (playout, tree search, alpha-beta) is compiled on
 ``margin(state, out)``                      optional: float64 ``[n]`` in [-1, 1], how clearly each player leads
                                             (breaks ties of returns); without it 0
 ``tie_break(state, action) -> cost``        optional: among actions of equal heuristic greedy prefers the least
+``observed_action(state, action, player)``  optional: what `player` sees of an action about to be applied, as an int64:
+                                            equal where it looks the same, UNSEEN (-1) where it is not seen at all;
+                                            without it the action itself: everything is seen
 ==========================================  ===========================================================================
 """
 
@@ -31,6 +34,7 @@ from trilithon.core.jit import JIT_ENABLED, kernel
 
 CHANCE = -1
 TERMINAL = -4
+UNSEEN = -1  # see `observed_action`
 
 REQUIRED = (
     "legal_actions",
@@ -41,7 +45,7 @@ REQUIRED = (
     "observe",
     "determinize",
 )
-OPTIONAL = ("margin", "tie_break")
+OPTIONAL = ("margin", "tie_break", "observed_action")
 
 _provided: dict[np.dtype, dict[str, Callable[..., Any]]] = {}
 _by_type: dict[Any, dict[str, Callable[..., Any]]] = {}
@@ -79,7 +83,12 @@ def provide(dtype: np.dtype, **functions: Callable[..., Any]) -> None:
     # A module that is loaded again may hand over its own functions again.
     if before is not None and before["legal_actions"].__module__ != functions["legal_actions"].__module__:
         raise OptionError("provide: another game has a state with the same fields; add a field of the game's name")
-    complete = {"margin": _no_margin, "tie_break": _no_tie_break, **functions}
+    complete: dict[str, Callable[..., Any]] = {
+        "margin": _no_margin,
+        "tie_break": _no_tie_break,
+        "observed_action": _all_seen,
+        **functions,
+    }
     _provided[dtype] = complete
     _by_type[record_type] = complete
 
@@ -103,6 +112,12 @@ def _no_margin(state, out):
 def _no_tie_break(state, action):
     """Every action alike."""
     return 0.0
+
+
+@kernel
+def _all_seen(state, action, player):
+    """The action itself."""
+    return np.int64(action)
 
 
 def legal_actions(state: Any, out: np.ndarray) -> int:
@@ -148,6 +163,11 @@ def margin(state: Any, out: np.ndarray) -> None:
 def tie_break(state: Any, action: int) -> float:
     """Return greedy's cost of `action` among actions of equal heuristic: the least is preferred."""
     return provides(state.dtype)["tie_break"](state, action)
+
+
+def observed_action(state: Any, action: int, player: int) -> int:
+    """Return what `player` sees of an action about to be applied to `state`; UNSEEN where nothing."""
+    return provides(state.dtype)["observed_action"](state, action, player)
 
 
 def _compiled(state: Any, verb: str) -> Callable[..., Any] | None:
@@ -203,6 +223,11 @@ def _overload_verbs() -> None:
     def _tie_break(state, action):
         function = _compiled(state, "tie_break")
         return function and (lambda state, action: function(state, action))
+
+    @overload(observed_action)
+    def _observed_action(state, action, player):
+        function = _compiled(state, "observed_action")
+        return function and (lambda state, action, player: function(state, action, player))
 
 
 if JIT_ENABLED:

@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 
 from trilithon.core.errors import TrilithonError
 from trilithon.core.perft import MAX_DEPTH
+from trilithon.core.solving import DIFFERENCE, OBJECTIVES
 
 INTERRUPTED, BROKEN_PIPE, FAILED = 130, 141, 2
 
@@ -133,6 +134,16 @@ def make_parser() -> Parser:
     perft.add_argument("--setup", metavar="FILE", help="start from this setup, a JSON object, instead of a seed's (0)")
     perft.add_argument("--divide", action="store_true", help="print how many sequences begin with each action")
     add_common(perft, "seed", "json")
+
+    solve = command("solve", "solve a position exactly, everything known to all", "solving:solve")
+    solve.add_argument("position", metavar="GAME", help='"NAME(key=value, ...)"; with --step a file of records')
+    solve.add_argument("--setup", metavar="FILE", help="start from this setup, a JSON object, instead of a seed's (0)")
+    solve.add_argument("--step", type=whole(0), metavar="K", help="the position in which this recorded step was taken")
+    solve.add_argument("--game", type=whole(1), metavar="N", dest="number", help="with --step: the N-th game (1)")
+    solve.add_argument("--actions", metavar="LIST", help='play these first, such as "4@b2, 0@a1"')
+    solve.add_argument("--limit", type=whole(1, 10**15), help="refuse what takes more nodes")
+    solve.add_argument("--objective", choices=OBJECTIVES, default=DIFFERENCE, help="what to look for (difference)")
+    add_common(solve, "seed", "json")
 
     add_common(command("games", "list games with their options", "looking:games"), "json")
     add_common(command("agents", "list agents with their options", "looking:agents"), "json")

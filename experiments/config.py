@@ -52,7 +52,9 @@ class TrainingConfig(Section):
     learning_rate: float = Field(0.002, gt=0, le=1)
     final_learning_rate: float = Field(0.0001, gt=0, le=1)
     weight_decay: float = Field(0.0001, ge=0, le=1)
-    value_mix: float = Field(0.5, ge=0, le=1, description="share of the search's value, beside the game's result")
+    value_mix: float = Field(0.5, ge=0, le=1, description="share of the search's value, beside the lambda-return")
+    td_lambda: float = Field(1.0, ge=0, le=1, description="1: the result itself; less: with later searches' values")
+    outcome_weight: float = Field(0.5, ge=0, le=100, description="of the loss about how the game ended")
     ema: float = Field(0.995, ge=0, lt=1, description="decay of the averaged weights that play")
     threads: int = Field(1, ge=1, le=64)
 

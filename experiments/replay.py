@@ -24,13 +24,20 @@ class Batch:
         self.outcome = np.zeros(rows, np.int64)  # row of Game.outcomes
         self.margins = np.zeros((rows, n), np.float32)  # final, observer first
         self.values = np.zeros((rows, n), np.float32)  # the search's value, observer first
+        self.results = np.zeros((rows, n), np.float32)  # lambda-return of the game from here on, observer first
 
 
 class Replay:
-    """The newest positions, as kernel states and targets; the network's inputs are made when a batch is drawn."""
+    """The newest positions, as kernel states and targets; the network's inputs are made when a batch is drawn.
 
-    def __init__(self, game: Game, window: int, margin_weight: float) -> None:
-        self.game, self.window, self.margin_weight = game, window, margin_weight
+    Besides how the game ended, a position keeps its lambda-return (Sutton 1988; Tesauro's TD-Gammon): a mean of the
+    values that the later searches of the game found and of its result, the k-th search from here on weighing
+    ``(1 - td_lambda) * td_lambda ** k``. With 1 that is the result alone, the dice of the whole game in it; with less,
+    later dice count for less and the searches' own errors for more.
+    """
+
+    def __init__(self, game: Game, window: int, margin_weight: float, td_lambda: float = 1.0) -> None:
+        self.game, self.window, self.margin_weight, self.td_lambda = game, window, margin_weight, td_lambda
         actions, n = game.num_distinct_actions(), game.num_players()
         self._states = np.zeros(window, game.dtype)
         self._observers = np.zeros(window, np.int32)
@@ -38,7 +45,9 @@ class Replay:
         self._outcome = np.zeros(window, np.int64)
         self._margins = np.zeros((window, n), np.float32)
         self._values = np.zeros((window, n), np.float32)
+        self._results = np.zeros((window, n), np.float32)
         self._outcomes = game.outcomes()
+        self._orders = (np.arange(n)[:, None] + np.arange(n)) % n  # [observer]: players from the observer on, clockwise
         self._observation_maps, self._action_maps = game.symmetries()
         self._added = 0
         self._actions = np.zeros(actions + 1, np.int32)
@@ -62,24 +71,20 @@ class Replay:
         if record.analysis is None:
             raise RecordError("a record to learn from needs its analysis")
         state = self.game.from_setup(record.setup)
-        observers: list[int] = []
-        waiting: list[int] = []  # rows before chance: their value is that of the next search
+        rows: list[int] = []
+        values: list[np.ndarray | None] = []  # of the search there; None before chance: those have the next search's
         mover = -1
         for (player, action), analysis in zip(record.steps, record.analysis, strict=True):
             if player >= 0:
                 mover = player
             if mover >= 0 and (analysis is not None or player == CHANCE):
                 row = self._add_row(state, mover)
-                observers.append(mover)
-                if analysis is None:
-                    waiting.append(row)
-                else:
+                rows.append(row)
+                values.append(None if analysis is None else np.array(analysis["values"]))
+                if analysis is not None:
                     self._policy[row, analysis["actions"]] = analysis["weights"]
-                    for one in [*waiting, row]:
-                        self._values[one] = np.roll(analysis["values"], -self._observers[one])
-                    waiting.clear()
             state.apply_action(action)
-        self._finish(observers, state.returns(), state.margin(), waiting)
+        self._finish(rows, values, state.returns(), state.margin())
 
     def _add_row(self, state: State, observer: int) -> int:
         row = self._added % self.window
@@ -89,17 +94,23 @@ class Replay:
         self._added += 1
         return row
 
-    def _finish(self, observers: list[int], returns: np.ndarray, margins: np.ndarray, waiting: list[int]) -> None:
-        """Fill in how the game ended in its rows, the newest ones; those in `waiting` saw no further search."""
-        first = self._added - len(observers)
-        for i, observer in enumerate(observers):
-            row = (first + i) % self.window
-            own = np.roll(returns, -observer)
-            self._outcome[row] = np.abs(self._outcomes - own).sum(axis=1).argmin()
-            self._margins[row] = np.roll(margins, -observer)
-            if row in waiting:
-                weight = self.margin_weight
-                self._values[row] = (1 - weight) * own + weight * self._margins[row]
+    def _finish(
+        self, rows: list[int], values: list[np.ndarray | None], returns: np.ndarray, margins: np.ndarray
+    ) -> None:
+        """Fill in, from the end of the game backwards, what its rows led to."""
+        outcomes = [np.abs(self._outcomes - returns[order]).sum(axis=1).argmin() for order in self._orders]
+        weight = self.margin_weight
+        ahead = result = (1 - weight) * returns + weight * margins
+        for row, value in zip(rows[: -self.window - 1 : -1], reversed(values), strict=False):
+            if value is not None:
+                ahead = value
+                result = (1 - self.td_lambda) * value + self.td_lambda * result
+            observer = self._observers[row]
+            order = self._orders[observer]
+            self._outcome[row] = outcomes[observer]
+            self._margins[row] = margins[order]
+            self._values[row] = ahead[order]
+            self._results[row] = result[order]
 
     def sample(self, batch: Batch, generator: np.random.Generator) -> None:
         """Fill `batch` with positions drawn uniformly, each under a random symmetry of the game."""
@@ -122,6 +133,7 @@ class Replay:
         batch.outcome[:] = self._outcome[rows]
         batch.margins[:] = self._margins[rows]
         batch.values[:] = self._values[rows]
+        batch.results[:] = self._results[rows]
         chosen = generator.integers(0, len(self._action_maps), len(rows))
         actions = self._action_maps[chosen]
         batch.observations[:] = np.take_along_axis(batch.observations, self._observation_maps[chosen], axis=1)

@@ -178,15 +178,18 @@ class Trainer:
         return loss.item(), policy_loss.item(), value_loss.item()
 
     def _value_loss(self, outcome_logits: Tensor, margins: Tensor) -> Tensor:
-        """How the game ended and its margin; and their mix against result and search value together."""
-        batch, weight = self.batch, self.config.selfplay.margin_weight
+        """How the game ended and its margin; and their mix against what was to be expected (see `Replay`)."""
+        batch, weight, training = self.batch, self.config.selfplay.margin_weight, self.config.training
         outcome, final = torch.from_numpy(batch.outcome), torch.from_numpy(batch.margins)
         predicted = (1 - weight) * torch.softmax(outcome_logits, -1) @ self._outcomes + weight * margins
-        played = (1 - weight) * self._outcomes[outcome] + weight * final
-        mix = self.config.training.value_mix
-        target = mix * torch.from_numpy(batch.values) + (1 - mix) * played
+        mix = training.value_mix
+        target = mix * torch.from_numpy(batch.values) + (1 - mix) * torch.from_numpy(batch.results)
         ending = functional.cross_entropy(outcome_logits, outcome)
-        return 0.5 * ending + functional.mse_loss(margins, final) + functional.mse_loss(predicted, target)
+        return (
+            training.outcome_weight * ending
+            + functional.mse_loss(margins, final)
+            + functional.mse_loss(predicted, target)
+        )
 
     # --------------------------------------------------------------------------------------------- records, checkpoints
 

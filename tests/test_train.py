@@ -12,7 +12,7 @@ from trilithon.agents import load_agent
 from trilithon.agents.checkpoint import build_network, load_network, save_checkpoint
 from trilithon.agents.evaluator import NetworkEvaluator, mover_indices
 from trilithon.core import CheckpointError, ConfigError, load_game
-from trilithon.core.record import read_records
+from trilithon.core.record import GameRecord, read_records
 from trilithon.experiments.config import Config, dump_config, load_config, make_config
 from trilithon.experiments.replay import Batch, Replay
 from trilithon.experiments.selfplay import play_task, tasks_of
@@ -300,3 +300,64 @@ def test_replay_remakes_what_was_seen():
     small = Replay(game, 50, 0.1)
     small.add(records)
     assert len(small) == 50
+
+
+@pytest.mark.parametrize("td_lambda", [0.0, 0.3, 1.0])
+def test_lambda_returns_look_ahead_through_searches_to_the_result(td_lambda):
+    """By the forward definition: (1 - l) sum of l^k v_k over the searches from here on, and l^K of the result."""
+    game = load_game("selenolyth(max_turns=30)")
+    generator = np.random.default_rng(1)
+    state, values, analysis = game.new_initial_state(3), [], []
+    while not state.is_terminal():
+        player = state.current_player()
+        if player >= 0:
+            value = generator.uniform(-1, 1)
+            values.append(np.array([value, -value]))
+            actions = state.legal_actions()
+            weights = [1.0 / len(actions)] * len(actions)
+            analysis.append({"player": player, "values": [value, -value], "actions": actions, "weights": weights})
+        else:
+            analysis.append(None)
+        state.apply_action(int(generator.choice(state.legal_actions())))
+    record = GameRecord.from_state(state, analysis=analysis)
+    replay = Replay(game, 1000, 0.0, td_lambda)
+    replay.add([record])
+
+    def expected(first):
+        later = values[first:]
+        total = sum((1 - td_lambda) * td_lambda**k * v for k, v in enumerate(later))
+        return total + td_lambda ** len(later) * state.returns()
+
+    searched, row, mover = 0, 0, -1
+    for (player, _), entry in zip(record.steps, analysis, strict=True):
+        if player >= 0:
+            mover = player
+        if mover < 0:
+            continue
+        np.testing.assert_allclose(replay._results[row], np.roll(expected(searched), -mover), atol=1e-5)
+        if searched < len(values):
+            np.testing.assert_allclose(replay._values[row], np.roll(values[searched], -mover), atol=1e-6)
+        searched += entry is not None
+        row += 1
+    assert row == len(replay)
+    assert searched == len(values) > 5
+
+
+def test_a_game_longer_than_the_window_leaves_its_end():
+    game = load_game("selenolyth(max_turns=30)")
+    generator, state, analysis = np.random.default_rng(1), None, []
+    state = game.new_initial_state(3)
+    while not state.is_terminal():
+        actions, player = state.legal_actions(), state.current_player()
+        weights = [1.0 / len(actions)] * len(actions)
+        entry = {"player": player, "values": [0.5, -0.5], "actions": actions, "weights": weights}
+        analysis.append(entry if player >= 0 else None)
+        state.apply_action(int(generator.choice(actions)))
+    record = GameRecord.from_state(state, analysis=analysis)
+    whole, small = Replay(game, 1000, 0.0, 0.5), Replay(game, 5, 0.0, 0.5)
+    count = whole.add([record])
+    small.add([record])
+    assert count > 5
+    order = [row % 5 for row in range(count - 5, count)]
+    np.testing.assert_array_equal(small._results[order], whole._results[count - 5 : count])
+    np.testing.assert_array_equal(small._outcome[order], whole._outcome[count - 5 : count])

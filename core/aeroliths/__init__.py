@@ -11,6 +11,7 @@ from trilithon.core.aeroliths import drawing, information, kernels, lithos, opti
 from trilithon.core.game import Game, Layout, State
 from trilithon.core.lattice import square_neighbours, square_symmetries
 from trilithon.core.rng import seed as make_rng
+from trilithon.core.solving import ExactSolver
 from trilithon.core.verbs import CHANCE, provide
 
 provide(
@@ -22,6 +23,7 @@ provide(
     heuristic=kernels.heuristic,
     margin=kernels.margin,
     tie_break=kernels.tie_break,
+    observed_action=information.observed_action,
     observe=information.observe,
     determinize=information.determinize,
 )
@@ -164,6 +166,12 @@ class Aeroliths(Game):
                 block = block[cells]
             out[offset : offset + block.size] = block[:, columns].ravel()
         return out
+
+    def solver(self) -> ExactSolver | None:
+        """See solving.py; Chaos is left to the generic one."""
+        from trilithon.core.aeroliths.solving import AerolithsSolver
+
+        return None if self.options["chaos"] else AerolithsSolver(self.options["size"])
 
     # ------------------------------------------------------------------------------------------------------- hooks
 

@@ -17,7 +17,7 @@ from trilithon.core.aeroliths.kernels import (
 from trilithon.core.aeroliths.lithos import catalogue_table
 from trilithon.core.jit import kernel
 from trilithon.core.rng import next_below
-from trilithon.core.verbs import CHANCE
+from trilithon.core.verbs import CHANCE, UNSEEN
 
 # ---------------------------------------------------------------------------------------------------------- redeals
 
@@ -38,6 +38,18 @@ def pick_is_hidden(state, player):
     Hands that became public (a draft, a later round) do not make the pick public.
     """
     return state.picked >= 0 and state.mover != player and state.open_hands == 0
+
+
+@kernel
+def observed_action(state, action, player):
+    """The action, and for a placement the Litho that is shown by it; a pick of Chaos may be its owner's alone."""
+    if state.current_player == CHANCE:
+        return np.int64(action) if state.open_hands or state.mover == player else np.int64(UNSEEN)
+    cells = np.int64(state.width) * np.int64(state.width)
+    slot = np.int64(action) // cells
+    if slot >= slots(state):
+        return np.int64(action)  # a pick from the pool
+    return np.int64(action) << 32 | np.int64(state.lithos[state.hand[state.mover, slot]])
 
 
 @kernel

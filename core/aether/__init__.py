@@ -7,6 +7,7 @@ import numpy as np
 
 from trilithon.core.aether import drawing, facts, information, kernels, options, text
 from trilithon.core.aether.boards import automorphisms, load_board
+from trilithon.core.aether.solving import AetherSolver
 from trilithon.core.game import Game, Layout, State
 from trilithon.core.rng import seed as make_rng
 from trilithon.core.verbs import CHANCE, provide
@@ -21,6 +22,7 @@ provide(
     margin=kernels.margin,
     observe=information.observe,
     determinize=information.determinize,
+    observed_action=information.observed_action,
 )
 
 MARGIN_BINS = 61  # of the outcomes where the reward is the margin, two sides
@@ -161,6 +163,10 @@ class Aether(Game):
                 place = (old[:, None, None] * slots + rows[:slots, None]) * 2 + np.arange(2)
                 actions.append(np.concatenate([place.ravel(), 8 * slots + np.arange(4)]))
         return np.array(observations), np.array(actions)
+
+    def solver(self) -> AetherSolver:
+        """See solving.py."""
+        return AetherSolver(self.num_players(), self._sides() == 2, self.max_utility())
 
     # ------------------------------------------------------------------------------------------------------- hooks
 

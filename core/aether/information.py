@@ -29,9 +29,16 @@ from trilithon.core.aether.posterior import after_own_swap, draw_hand, play_turn
 from trilithon.core.aether.scoring import power
 from trilithon.core.jit import kernel
 from trilithon.core.rng import next_below
-from trilithon.core.verbs import CHANCE, TERMINAL
+from trilithon.core.verbs import CHANCE, TERMINAL, UNSEEN
 
 # ------------------------------------------------------------------------------------------------------------ redeals
+
+
+@kernel
+def observed_action(state, action, player):
+    """The action; the tile that another player draws is not shown."""
+    hidden = state.current_player == CHANCE and state.mover != player
+    return np.int64(UNSEEN) if hidden else np.int64(action)
 
 
 @kernel

@@ -8,6 +8,7 @@ import numpy as np
 from trilithon.core.game import Game, Layout, State
 from trilithon.core.rng import seed as make_rng
 from trilithon.core.selenolyth import drawing, information, kernels, options, text
+from trilithon.core.selenolyth.solving import SelenolythSolver
 from trilithon.core.verbs import TERMINAL, provide
 
 provide(
@@ -123,6 +124,10 @@ class Selenolyth(Game):
                 choices = np.arange(information.WAYS)[:, None] * kernels.WIDTH + new_files
                 actions.append(np.concatenate([choices.ravel(), kernels.RICOCHET + new_cells]))
         return np.array(observations), np.array(actions)
+
+    def solver(self) -> SelenolythSolver:
+        """See solving.py."""
+        return SelenolythSolver()
 
     # ------------------------------------------------------------------------------------------------------- hooks
 

@@ -121,7 +121,7 @@ def perft(arguments: argparse.Namespace) -> None:
     elif arguments.seed is not None:
         raise OptionError("perft: --seed and --setup both say where to start; give one of them")
     else:
-        state = game.from_setup(_read_setup(arguments.setup))
+        state = game.from_setup(read_setup(arguments.setup))
     found = count_sequences(state, arguments.depth)
     digest = f"{found.digest:016x}"
     if arguments.json:
@@ -133,7 +133,7 @@ def perft(arguments: argparse.Namespace) -> None:
     print(f"{game}, depth {arguments.depth}: nodes {found.nodes:,}, states {found.states:,}, digest {digest}")
 
 
-def _read_setup(place: str) -> Any:
+def read_setup(place: str) -> Any:
     """The JSON value in a file; `Game.from_setup` says whether it is a setup."""
     try:
         return json.loads(Path(place).read_text("utf-8"))
