@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from trilithon.agents.tree import edge_proven, total_visits
+from trilithon.agents.tree import total_visits
 from trilithon.core.jit import kernel
 from trilithon.core.rng import categorical, next_below, next_float
 
@@ -58,7 +58,7 @@ def select_uct(tree, b, node, c, rng):
     best, best_score = 0, -1e9
     for edge in range(k):
         score = tree.children_values[b, node, edge, player]
-        if not edge_proven(tree, b, node, edge):
+        if not tree.settled[b, node, edge]:
             score += c * math.sqrt(log_total / tree.children_visits[b, node, edge])
         if score > best_score:
             best, best_score = edge, score
@@ -80,20 +80,24 @@ def softmax(logits, k, out):
 
 
 @kernel
-def select_puct(tree, b, node, pb_c_init, scratch):
-    """Q + c P sqrt(N) / (1 + n); an unvisited action's Q is the node's own value by the evaluator."""
+def select_puct(tree, b, node, pb_c_init):
+    """Q + c P sqrt(N) / (1 + n); an unvisited action's Q is the node's own value by the evaluator.
+
+    The priors are probabilities here, made once when the node is expanded.
+    """
     k = np.int64(tree.num_actions[b, node])
-    player = tree.states[b, node].current_player
-    softmax(tree.priors[b, node], k, scratch)
-    total = total_visits(tree, b, node)
-    root = math.sqrt(total + 1.0)
+    player = np.int64(tree.states[b, node].current_player)
+    total = 0
+    for edge in range(k):
+        total += tree.children_visits[b, node, edge]
+    exploration = pb_c_init * math.sqrt(total + 1.0)
+    raw = tree.raw_values[b, node, player]
     best, best_score = 0, -1e9
     for edge in range(k):
         visits = tree.children_visits[b, node, edge]
-        q = tree.children_values[b, node, edge, player] if visits > 0 else tree.raw_values[b, node, player]
-        score = q
-        if not edge_proven(tree, b, node, edge):
-            score += pb_c_init * scratch[edge] * root / (1.0 + visits)
+        score = tree.children_values[b, node, edge, player] if visits > 0 else raw
+        if not tree.settled[b, node, edge]:
+            score += exploration * tree.priors[b, node, edge] / (1.0 + visits)
         if score > best_score:
             best, best_score = edge, score
     return best

@@ -101,7 +101,7 @@ def simulate(tree, b, mode, through, gumbel, wanted, constants, scratch, improve
     tree.path_length[b] = 0
     node, new = 0, False
     while not new:
-        if is_proven(tree, b, node):
+        if not np.isnan(tree.proven[b, node, 0]):
             return node
         if tree.states[b, node].current_player == CHANCE:
             edge = pick_outcome(tree, b, node, constants, rng)
@@ -110,7 +110,7 @@ def simulate(tree, b, mode, through, gumbel, wanted, constants, scratch, improve
         elif mode == GUMBEL:
             edge = select_gumbel_interior(tree, b, node, constants[C_SCALE], scratch, improved)
         elif mode == PUCT:
-            edge = select_puct(tree, b, node, constants[PB_C_INIT], scratch)
+            edge = select_puct(tree, b, node, constants[PB_C_INIT])
         else:
             edge = select_uct(tree, b, node, constants[UCT_C], rng)
         node, new = descend(tree, b, node, edge, constants[MARGIN_WEIGHT], values)
@@ -158,14 +158,18 @@ def simulate_batch(tree, leaves, mode, gumbel, sequence, t, constants, scratch, 
 
 
 @kernel
-def expand_batch(tree, leaves, count, logits, leaf_values, values, constants):
+def expand_batch(tree, leaves, count, mode, logits, leaf_values, values, constants):
     """Give the leaves their priors and values and back them up (the roots, with an empty path, just keep them)."""
     n = values.shape[0]
     for row in range(count):
         b, node, observer = leaves[row, 0], leaves[row, 1], leaves[row, 2]
         if tree.states[b, node].current_player != CHANCE:
-            for edge in range(tree.num_actions[b, node]):
+            k = np.int64(tree.num_actions[b, node])
+            for edge in range(k):
                 tree.priors[b, node, edge] = logits[row, tree.actions[b, node, edge]]
+            if mode == PUCT:
+                priors = tree.priors[b, node]
+                softmax(priors, k, priors)
         for i in range(n):
             values[(observer + i) % n] = leaf_values[row, i]
         tree.raw_values[b, node] = values
@@ -315,7 +319,7 @@ class Search:
             self._leaves[: len(fresh), 1] = 0
             self._leaves[: len(fresh), 2] = tree.states["current_player"][fresh, 0]
             self._expand(len(fresh))
-        if self.settings.dirichlet_alpha > 0.0:
+        if self.settings.dirichlet_alpha > 0.0 and mode == PUCT:
             for b in range(self.count):
                 self._add_noise(b, rngs[b])
         for t in range(simulations):
@@ -339,18 +343,16 @@ class Search:
 
     def _add_noise(self, b: int, rng: np.ndarray) -> None:
         """Mix Dirichlet noise into the root's priors (Silver et al. 2018)."""
-        share, logits = self.settings.dirichlet_fraction, self.tree.priors[b, 0, : self.tree.num_actions[b, 0]]
-        if len(logits) < 2:
-            return
+        share, priors = self.settings.dirichlet_fraction, self.tree.priors[b, 0, : self.tree.num_actions[b, 0]]
         generator = np.random.default_rng(int(next_uint64(rng)))
-        noise = generator.dirichlet(np.full(len(logits), self.settings.dirichlet_alpha))
-        priors = np.exp(logits - logits.max())
-        logits[:] = np.log((1.0 - share) * priors / priors.sum() + share * noise + 1e-30)
+        noise = generator.dirichlet(np.full(len(priors), self.settings.dirichlet_alpha))
+        priors[:] = (1.0 - share) * priors + share * noise
 
     def _expand(self, count: int) -> None:
         assert self.evaluator is not None
         logits, values = self.evaluator(self.tree.states, self._leaves, count)
-        expand_batch(self.tree, self._leaves, count, logits, values, self._values, self._constants)
+        mode = ROOTS[self.settings.root]
+        expand_batch(self.tree, self._leaves, count, mode, logits, values, self._values, self._constants)
 
     # ----------------------------------------------------------------------------------------------------- results
 

@@ -32,10 +32,11 @@ class Tree(NamedTuple):
     node_count: np.ndarray  # int32 [B]
     num_actions: np.ndarray  # int32 [B, M]: legal actions, or outcomes at a chance node
     actions: np.ndarray  # int32 [B, M, A + 1]
-    priors: np.ndarray  # float64 [B, M, A + 1]: prior logits; at a chance node probabilities
+    priors: np.ndarray  # float64 [B, M, A + 1]: prior logits; probabilities at a chance node and with PUCT
     raw_values: np.ndarray  # float64 [B, M, n]: the evaluator's value of the node, or a proven one's; NaN: unknown yet
     proven: np.ndarray  # float64 [B, M, n]: returns under best play; NaN: not proven
     children: np.ndarray  # int32 [B, M, A + 1]: node index or NO_CHILD
+    settled: np.ndarray  # bool [B, M, A + 1]: the child is proven (a call to ask it would copy this whole tuple)
     children_visits: np.ndarray  # int32 [B, M, A + 1]
     children_values: np.ndarray  # float64 [B, M, A + 1, n]: mean value of each visited action
     path_nodes: np.ndarray  # int32 [B, M + 1]: the nodes of the simulation under way, root first
@@ -56,6 +57,7 @@ def allocate(game: Game, batch: int, nodes: int) -> Tree:
         raw_values=np.zeros((batch, nodes, n)),
         proven=np.full((batch, nodes, n), np.nan),
         children=np.full((batch, nodes, width), NO_CHILD, np.int32),
+        settled=np.zeros((batch, nodes, width), np.bool_),
         children_visits=np.zeros((batch, nodes, width), np.int32),
         children_values=np.zeros((batch, nodes, width, n)),
         path_nodes=np.zeros((batch, nodes + 1), np.int32),
@@ -91,6 +93,7 @@ def enter_node(tree, b, node, margin_weight, scratch):
         tree.priors[b, node, :k] = 0.0
     tree.num_actions[b, node] = k
     tree.children[b, node, :k] = NO_CHILD
+    tree.settled[b, node, :k] = False
     tree.children_visits[b, node, :k] = 0
     tree.children_values[b, node, :k] = 0.0
 
@@ -183,6 +186,7 @@ def _move_node(tree, b, node, target, places):
     for edge in range(k):
         child = tree.children[b, node, edge]
         tree.children[b, target, edge] = NO_CHILD if child == NO_CHILD else places[child]
+        tree.settled[b, target, edge] = tree.settled[b, node, edge]
         tree.actions[b, target, edge] = tree.actions[b, node, edge]
         tree.priors[b, target, edge] = tree.priors[b, node, edge]
         tree.children_visits[b, target, edge] = tree.children_visits[b, node, edge]
@@ -217,13 +221,6 @@ def is_proven(tree, b, node):
 
 
 @kernel
-def edge_proven(tree, b, node, edge):
-    """Return whether the node behind an edge exists and is proven."""
-    child = tree.children[b, node, edge]
-    return child != NO_CHILD and is_proven(tree, b, child)
-
-
-@kernel
 def prove(tree, b, node, best_return):
     """Prove a node from its children if they suffice; return whether it is proven now.
 
@@ -235,7 +232,7 @@ def prove(tree, b, node, best_return):
     player = np.int64(tree.states[b, node].current_player)
     if player == CHANCE:
         for edge in range(k):
-            if not edge_proven(tree, b, node, edge):
+            if not tree.settled[b, node, edge]:
                 return False
         tree.proven[b, node] = 0.0
         tree.raw_values[b, node] = 0.0
@@ -247,7 +244,7 @@ def prove(tree, b, node, best_return):
         return True
     best, missing = -1, False
     for edge in range(k):
-        if not edge_proven(tree, b, node, edge):
+        if not tree.settled[b, node, edge]:
             missing = True
             continue
         child = np.int64(tree.children[b, node, edge])
@@ -285,7 +282,8 @@ def backward(tree, b, value, constants):
         if np.isnan(tree.raw_values[b, node, 0]) and tree.states[b, node].current_player == CHANCE:
             # No evaluator saw the afterstate, so its first outcome's value stands for the unvisited ones.
             tree.raw_values[b, node] = value
-        known = is_proven(tree, b, child)
+        known = not np.isnan(tree.proven[b, child, 0])
+        tree.settled[b, node, edge] = known
         expected = not drawn and depth + 1 < tree.path_length[b] and tree.states[b, child].current_player == CHANCE
         for player in range(value.shape[0]):
             mean = tree.children_values[b, node, edge, player]

@@ -22,6 +22,8 @@ import numpy as np
 from trilithon.core.errors import OptionError, TrilithonError
 from trilithon.core.game import Game
 from trilithon.core.registry import load_game
+from trilithon.core.solving import DIFFERENCE, RETURN
+from trilithon.experiments.search_speeds import SIMULATIONS, SolveSpeed, lock_step_speed, rollout_speed
 
 RUNS = 5
 DEALS = 64  # different random deals in every measurement of a game
@@ -324,6 +326,28 @@ def _first_step(cache: str) -> float:
     return float(done.stdout)
 
 
+# What is solved, deals a run, and the positions: (size, empty cells, deals).
+SOLVED = {
+    "solve": (DIFFERENCE, False, ((3, 9, 40), (4, 8, 40), (4, 10, 4))),
+    "solve-outcome": (RETURN, False, ((3, 9, 40),)),
+    "solve-actions": (DIFFERENCE, True, ((3, 9, 8),)),
+}
+SPECIAL: dict[str, Any] = {**BASIC, "same": True, "plus": True, "combo": True, "elemental_cells": "random"}
+
+
+def solve_benchmarks() -> list[Benchmark]:
+    """The exact solver's measurements."""
+    found = []
+    for prefix, (objective, every_action, positions) in SOLVED.items():
+        for size, empty, count in positions:
+            for label, options in (("basic", BASIC), ("special", SPECIAL)):
+                speed = SolveSpeed(size, empty, count, objective, every_action, **options)
+                left = "" if empty == size * size else f"/{empty}-empty"
+                name = f"{prefix}/aeroliths/{size}x{size}{left}/{label}"
+                found.append(Benchmark(name, "ms", speed.runs, digits=1, note=speed.note))
+    return found
+
+
 BENCHMARKS: list[Benchmark] = [
     *(
         Benchmark(
@@ -357,6 +381,17 @@ BENCHMARKS: list[Benchmark] = [
             ("aether", {}),
         )
     ),
+    *(
+        Benchmark(f"rollouts/{label}", "rollouts/s", rollout_speed(agent, name, **options))
+        for label, agent, name, options in (
+            ("aeroliths/open", f"mcts(simulations={SIMULATIONS})", "aeroliths", BASIC),
+            ("aeroliths/infoset", f"mcts(simulations={SIMULATIONS},hidden=infoset,worlds=64)", "aeroliths", {}),
+            ("selenolyth", f"mcts(simulations={SIMULATIONS})", "selenolyth", {}),
+            ("aether", f"mcts(simulations={SIMULATIONS})", "aether", {}),
+        )
+    ),
+    Benchmark("lock-step/aeroliths", "simulations/s", lock_step_speed("aeroliths", **BASIC)),
+    *solve_benchmarks(),
     Benchmark("start/warm", "s", start_seconds(warm=True), digits=2),
     Benchmark("compile/cold", "s", start_seconds(warm=False), digits=2),
 ]
