@@ -28,21 +28,20 @@ _HOPELESS = 10.0  # a search is given up early where so many times the limit is 
 
 @kernel
 def expectimax(states, words, node_keys, actions, probabilities, progress, best, keys, rows, counts, scratch):
-    """Fill ``best[0]`` with the values of ``states[0]``; return how the search left off.
+    """Fill ``best[0]`` with the values of ``states[0]``; return how the search left off (called again, it goes on).
 
     A row of `best` (and of the table, `keys` and `rows`) holds every player's return and, where it is twice as wide,
     margins after that, float64. ``words[i]`` are the bytes of ``states[i]``, uint64. ``progress[ply]``, int32: actions
-    entered, how many there are, the best one's index. `counts`: nodes so far, where to pause, entries of the table,
-    whether it can grow. All other arrays are work space with a row for each ply.
+    entered, and how many there are. `counts`: nodes so far, where to pause, entries of the table, whether it can grow,
+    the ply to begin at (0, or where the search left off). All other arrays are work space with a row for each ply.
     """
     n = scratch.shape[0]
     width = best.shape[1]
-    ply, entering = 0, True
+    ply, entering = counts[4], True
     while True:
         state = states[ply]
         done = False
         if entering:
-            counts[0] += 1
             progress[ply] = 0
             if state.current_player == TERMINAL:
                 verbs.returns(state, scratch)
@@ -60,8 +59,10 @@ def expectimax(states, words, node_keys, actions, probabilities, progress, best,
                     best[ply] = rows[row]
                     done = True
                 elif counts[3] and is_crowded(keys, counts[2]):
+                    counts[4] = ply
                     return CROWDED
                 elif counts[0] >= counts[1]:
+                    counts[4] = ply
                     return PAUSED
                 elif ply + 1 == states.shape[0]:
                     return TOO_DEEP
@@ -70,6 +71,7 @@ def expectimax(states, words, node_keys, actions, probabilities, progress, best,
                     progress[ply, 1] = verbs.chance_outcomes(state, actions[ply], probabilities[ply])
                 else:
                     progress[ply, 1] = verbs.legal_actions(state, actions[ply])
+            counts[0] += 1
         else:
             i = progress[ply, 0] - 1
             if state.current_player == CHANCE:
@@ -80,8 +82,9 @@ def expectimax(states, words, node_keys, actions, probabilities, progress, best,
             done = progress[ply, 0] == progress[ply, 1]
             if done:
                 row = row_to_fill(keys, node_keys[ply], counts[2])
-                counts[2] += is_free(keys, row)
-                keys[row], rows[row] = node_keys[ply], best[ply]
+                if row >= 0:
+                    counts[2] += is_free(keys, row)
+                    keys[row], rows[row] = node_keys[ply], best[ply]
         if done:
             if ply == 0:
                 return FINISHED
@@ -120,7 +123,7 @@ class Expectimax:
         self._progress, self._best = np.zeros((plies, 2), np.int32), np.zeros((plies, values))
         self._scratch = np.zeros(n)
         self._table = Table(values, MOST_BYTES)
-        self._counts = np.array([0, 0, 0, 1])
+        self._counts = np.array([0, 0, 0, 1, 0])
 
     def estimate(self, states: np.ndarray) -> float:
         """Nothing is known before a search; it says itself when it will take too long."""
@@ -159,8 +162,8 @@ class Expectimax:
     def _value(self, states: np.ndarray) -> np.ndarray:
         """Returns, and margins where they are asked for, of ``states[0]`` under best play."""
         before = int(self._counts[0])
+        self._states[0], self._counts[4] = states[0], 0
         while True:
-            self._states[0] = states[0]
             self._counts[1] = min(self._counts[0] + _CHUNK, self.most_nodes)
             status = expectimax(
                 self._states,

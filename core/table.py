@@ -66,13 +66,16 @@ def row_of(keys, key):
 
 @kernel
 def row_to_fill(keys, key, count):
-    """Return the row of `key`, or one for it where it has none: a free one, or in a crowded table one in use.
+    """Return the row of `key`, or one for it where it has none; in a crowded table one in use, or -1 for none.
 
-    What gives way is an entry in the key's own place, so that every chain of places stays whole.
+    What gives way is an entry in the key's own place, so that every chain of places stays whole; free places are left
+    alone then, as chains end there.
     """
     row = row_of(keys, key)
     if is_free(keys, row) and is_crowded(keys, count):
         row = np.int64(key[0] >> _S30) & (keys.shape[0] - 1)
+        if is_free(keys, row):
+            return -1
     return row
 
 

@@ -237,7 +237,7 @@ def test_words_and_flags_stand_in_any_order():
 
 def test_version_and_help(run):
     assert run("--version")[1].startswith("trilithon 0.")
-    for command in ("train", "arena", "rate", "play", "replay", "perft", "games", "agents", "bench"):
+    for command in ("train", "arena", "rate", "play", "replay", "perft", "solve", "games", "agents", "bench"):
         status, out, err = run(command, "--help")
         assert (status, err) == (0, "")
         assert out.startswith(f"usage: trilithon {command} ")
@@ -410,7 +410,18 @@ def test_every_command_of_the_parser_exists():
     for sub in commands.choices.values():
         module, _, function = sub.get_default("function").partition(":")
         assert callable(getattr(import_module(f"trilithon.experiments.commands.{module}"), function))
-    assert set(commands.choices) == {"train", "arena", "rate", "play", "replay", "perft", "games", "agents", "bench"}
+    assert set(commands.choices) == {
+        "train",
+        "arena",
+        "rate",
+        "play",
+        "replay",
+        "perft",
+        "solve",
+        "games",
+        "agents",
+        "bench",
+    }
 
 
 def test_a_record_without_agents_cannot_be_rated(run, tmp_path):

@@ -22,6 +22,7 @@ from trilithon.core.jit import kernel
 NO_MOVE = 1023
 _MULTIPLIER = np.uint64(0xBF58476D1CE4E5B9)
 _SHIFT = np.uint64(29)
+_OTHER_KEYS = 0x5DEECE66D1234566  # makes a second odd multiplier of each
 
 # A solve works on one array, int64: kernels that pass many arrays about spend their time on that. Offsets into it:
 CELL_COUNT, LITHO_COUNT, SAME, PLUS, PLUS_OWN, COMBO, WALL, IN_ORDER, SALT, NODES = range(10)
@@ -195,12 +196,14 @@ def examine(work, frame):
             elif (reach >> other) & 1:
                 # Under Combo a neighbour on the board may come to attack: whether it wins is all that matters.
                 part += work[KEYS + 8 * cell + 2 * s + mine] * (((beaten >> work[BOARD + other]) & 1) + (1 << 50))
+        litho = work[BOARD + cell]
         if danger:
-            key += np.uint64(part)
+            # Level counts need its sum; under Combo it may come to attack, and its element counts then.
+            more = (element(work[LITHOS + litho]) + 1) * combo + 8 * work[SUMS + litho] * work[LEVEL_BY_SUMS]
+            key += np.uint64(part + (work[KEYS + 8 * cell + mine] ^ _OTHER_KEYS) * more)
             open_cells += 1
         else:
             base += 2 * mine - 1
-            litho = work[BOARD + cell]
             sums += work[SUMS + litho] if mine else -work[SUMS + litho]
     if work[LEVEL_BY_SUMS]:
         key += np.uint64(np.int64(base * 1024 + sums + 512)) * np.uint64(0x27D4EB2F165667C5)

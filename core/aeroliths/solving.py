@@ -63,7 +63,7 @@ class AerolithsSolver:
         self._work[FACES : FACES + faces.size] = faces.ravel()
         rng = np.random.default_rng(1)
         self._work[KEYS:BEATERS] = rng.integers(-(2**62), 2**62, BEATERS - KEYS) * 2 + 1
-        self._table = np.zeros((1 << (18 if width == 3 else 21), 2), np.uint64)
+        self._table = np.zeros((1 << (15 if width == 3 else 21), 2), np.uint64)
         self._solves = 0
 
     def estimate(self, states: np.ndarray) -> float:

@@ -45,19 +45,19 @@ def alpha_beta(states, frames, node_keys, actions, probabilities, merits, places
     Fail-soft alpha-beta for two sides; at chance nodes with Star1's window: what this outcome must bring to matter if
     all that follow bring the best, or the worst, that there is (Ballard 1983). ``keys`` and ``rows`` are a table of
     (lower bound, upper bound, best action). `counts` are nodes so far, where to pause, entries of the table, and
-    whether it can grow. The other arrays are work space with a row for each ply; `merits`, float64 ``[2, A]``, order
-    the actions.
+    whether it can grow, the ply to begin at (0, or where the search left off). The other arrays are work space with a
+    row for each ply; `merits`, float64 ``[2, A]``, order the actions.
     """
-    ply, entering, value = 0, True, 0.0
+    ply, entering, value = counts[4], True, 0.0
     # Sums over outcomes are rounded: what is as good as `most` within TIE is not searched for more.
     edge = most - TIE
-    frames[0].alpha = frames[0].first_alpha = -edge
-    frames[0].beta = frames[0].first_beta = edge
+    if ply == 0:
+        frames[0].alpha = frames[0].first_alpha = -edge
+        frames[0].beta = frames[0].first_beta = edge
     while True:
         state, frame = states[ply], frames[ply]
         done = False
         if entering:
-            counts[0] += 1
             skip_idle_draw(state, actions[ply], probabilities[ply])
             if state.current_player == TERMINAL:
                 returns(state, scratch)
@@ -73,9 +73,12 @@ def alpha_beta(states, frames, node_keys, actions, probabilities, merits, places
                     elif high <= frame.alpha:
                         value, done = high, True
                 elif counts[3] and is_crowded(keys, counts[2]):
+                    counts[4] = ply
                     return value, CROWDED
                 elif counts[0] >= counts[1]:
+                    counts[4] = ply
                     return value, PAUSED
+            counts[0] += 1
             if done:
                 if ply == 0:
                     return value, FINISHED
@@ -151,6 +154,8 @@ def _add_action(frame, side, action, value):
 def _store(keys, rows, counts, key, frame, value, most):
     """Keep what is now known of a node."""
     row = row_to_fill(keys, key, counts[2])
+    if row < 0:
+        return
     if keys[row, 0] != key[0] or keys[row, 1] != key[1]:
         counts[2] += is_free(keys, row)
         keys[row] = key
@@ -169,12 +174,11 @@ def max_n(states, frames, node_keys, actions, probabilities, best, places, keys,
     Every player takes the action with the best own value, the first of equal ones (Luckhardt and Irani 1986). As
     `alpha_beta`, but ``rows`` are the values, and `best`, float64 ``[P, n]``, is work space.
     """
-    ply, entering = 0, True
+    ply, entering = counts[4], True
     while True:
         state, frame = states[ply], frames[ply]
         done = False
         if entering:
-            counts[0] += 1
             skip_idle_draw(state, actions[ply], probabilities[ply])
             frame.next, frame.count, frame.chosen = 0, 0, -1
             if state.current_player == TERMINAL:
@@ -187,14 +191,17 @@ def max_n(states, frames, node_keys, actions, probabilities, best, places, keys,
                     best[ply] = rows[row]
                     done = True
                 elif counts[3] and is_crowded(keys, counts[2]):
+                    counts[4] = ply
                     return CROWDED
                 elif counts[0] >= counts[1]:
+                    counts[4] = ply
                     return PAUSED
                 elif state.current_player == CHANCE:
                     best[ply] = 0.0
                     frame.count = chance_outcomes(state, actions[ply], probabilities[ply])
                 else:
                     frame.count = legal_actions(state, actions[ply])
+            counts[0] += 1
         else:
             player, after = state.current_player, best[ply + 1]
             if player == CHANCE:
@@ -206,8 +213,9 @@ def max_n(states, frames, node_keys, actions, probabilities, best, places, keys,
             done = frame.next == frame.count or (player >= 0 and best[ply, player] >= most - TIE)
             if done:
                 row = row_to_fill(keys, node_keys[ply], counts[2])
-                counts[2] += is_free(keys, row)
-                keys[row], rows[row] = node_keys[ply], best[ply]
+                if row >= 0:
+                    counts[2] += is_free(keys, row)
+                    keys[row], rows[row] = node_keys[ply], best[ply]
         if done:
             if ply == 0:
                 return FINISHED

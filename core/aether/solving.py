@@ -32,7 +32,7 @@ class AetherSolver:
     def __init__(self, players: int, two_sides: bool, most: float) -> None:
         self._n, self._two_sides, self._most = players, two_sides, most
         self._table = Table(3 if two_sides else players, MOST_BYTES)
-        self._counts = np.array([0, 0, 0, 1])
+        self._counts = np.array([0, 0, 0, 1, 0])
         self.most_nodes = 1 << 62  # a search ends there with `SolverLimitError`
         self._root = b""
 
@@ -77,7 +77,7 @@ class AetherSolver:
         if root != self._root:
             self._root = root
             self._table.clear()
-            self._counts[2:] = 0, 1
+            self._counts[2:4] = 0, 1
         swaps = int(state["unused"].sum())
         depth = 2 * empty + (int(state["hand_tiles"]) + 1) * (swaps + 1) + (empty + 1) * (self._n + 1) + 4
         width = 8 * int(state["slots"]) + 5
@@ -95,8 +95,8 @@ class AetherSolver:
 
     def _value(self, states: np.ndarray) -> np.ndarray:
         """Every player's value of ``states[0]``, float64 ``[n]``."""
+        self._states[0], self._counts[4] = states[0], 0
         while True:
-            self._states[0] = states[0]
             self._counts[1] = min(self._counts[0] + _CHUNK, self.most_nodes)
             work = (self._states, self._frames, self._node_keys, self._actions, self._probabilities)
             table = (self._places, self._table.keys, self._table.rows, self._counts, self._scratch, self._most)
