@@ -4,7 +4,7 @@ In each world everybody sees everything, so hiding and finding out have no value
 1998); what an action is worth there is exact.
 """
 
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from trilithon.core.spec import parse_spec
 
 
 class ExactAgent(Agent):
-    """Perfect where hands are known; else the best mean over worlds. Of equal actions the first."""
+    """Perfect where hands are known; else the best mean over worlds, of equal actions the first."""
 
     name = "solver"
     doc = "solves the position, or the mean of sampled worlds; late positions of large games"
@@ -38,10 +38,9 @@ class ExactAgent(Agent):
     )
 
     def prepare(self) -> None:
-        """Get the game's solver, and the fallback."""
+        """Get the fallback."""
         from trilithon.agents import load_agent
 
-        self._solver = Solver(self.game, self.options["limit"], DIFFERENCE)
         spec = self.options["fallback"]
         if spec is not None and parse_spec(spec)[0] == self.name:
             raise OptionError(f"solver: fallback = {spec!r:.60} is not allowed; allowed: another agent")
@@ -57,47 +56,52 @@ class ExactAgent(Agent):
         return [self._examine(view, rng) for view, rng in zip(views, rngs, strict=True)]
 
     def _examine(self, view: State, rng: np.ndarray) -> Analysis:
+        player = view.current_player()
+        known = not self.game.has_hidden_information(view.array, player)
+        # A table that earlier positions filled could decide what is too large: equal views are to be treated equally.
+        solver = Solver(self.game, self.options["limit"], DIFFERENCE)
         try:
-            solutions = [self._solver.solve(world) for world in self._worlds(view, rng)]
+            if known:
+                return self._report(view, [solver.solve(view)], known)
+            return self._report(view, [solver.solve(world) for world in self._worlds(view, rng)], known)
         except SolverLimitError as error:
             if self._fallback is None:
                 raise SolverLimitError(f"{error}; solver(fallback=AGENT) lets another agent play until then") from None
             # It is an algorithm like this one: it gets the view and nothing else.
             return self._fallback.examine([view], [rng])[0]
-        return self._report(view, solutions)
 
-    def _worlds(self, view: State, rng: np.ndarray) -> list[State]:
-        """The positions to solve, with everything known."""
-        player = view.current_player()
-        if not self.game.has_hidden_information(view.array, player):
-            return [view]
-        worlds = []
+    def _worlds(self, view: State, rng: np.ndarray) -> Iterator[State]:
+        """Positions that the mover cannot tell from this one."""
         for _ in range(self.options["worlds"]):
             array = copy_of(view.array)
-            verbs.determinize(array[0], player, rng)
-            worlds.append(State(self.game, array, {}))
-        return worlds
+            verbs.determinize(array[0], view.current_player(), rng)
+            yield State(self.game, array, {})
 
-    def _report(self, view: State, solutions: list[Solution]) -> Analysis:
-        """The means over worlds."""
+    def _report(self, view: State, solutions: list[Solution], known: bool) -> Analysis:
+        """The means over worlds; where everything is known also best play, and what is proven."""
         player, actions = view.current_player(), view.legal_actions()
         rows = [[solution.action_values[action] for action in actions] for solution in solutions]
         qvalues = np.mean([[values for values, _ in row] for row in rows], axis=0)
         leads = np.mean([[lead or 0.0 for _, lead in row] for row in rows], axis=0)
         keys = (qvalues[:, player], leads) if self.options["objective"] == RETURN else (leads, qvalues[:, player])
-        chosen = int(best_of(*keys).argmax())
-        facts: dict[str, Any] = {"principal_variation": [actions[chosen]], "depth": 1}
-        if len(solutions) == 1:
-            variation = solutions[0].principal_variation
-            if variation[:1] == [actions[chosen]]:
-                facts = {"principal_variation": variation, "depth": len(variation)}
-        if len(solutions) == 1 and not self.game.max_chance_outcomes():
-            facts["proven"] = np.sign(np.round(qvalues[:, player], 9)).astype(np.int8)
-        else:
-            facts["proven"] = np.full(len(actions), UNKNOWN, np.int8)
+        best = best_of(*keys)
+        variation = solutions[0].principal_variation if known else []
+        if not variation or not best[actions.index(variation[0])]:
+            variation = [actions[int(best.argmax())]]
+        proven = np.full(len(actions), UNKNOWN, np.int8)
+        if known and not self.game.max_chance_outcomes():
+            proven = np.sign(np.round(qvalues[:, player], 9)).astype(np.int8)
+        chosen = actions.index(variation[0])
         weights = np.zeros(len(actions))
         weights[chosen] = 1.0
-        nodes = sum(solution.nodes for solution in solutions)
         return make_analysis(
-            view, actions[chosen], weights, values=qvalues[chosen], qvalues=qvalues, nodes=nodes, **facts
+            view,
+            variation[0],
+            weights,
+            values=qvalues[chosen],
+            qvalues=qvalues,
+            proven=proven,
+            principal_variation=variation,
+            depth=len(variation),
+            nodes=sum(solution.nodes for solution in solutions),
         )

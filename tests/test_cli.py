@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from trilithon.agents import solve
+from trilithon.core import load_game
 from trilithon.core.record import GameRecord, read_records, write_records
 from trilithon.experiments import benchmark, cli
 from trilithon.experiments.cli import main
@@ -135,6 +137,26 @@ MISTAKES = {
     "a game that is not there": (("replay", GOLDEN, "--game", "1000"), "holds 120 games; there is no game 1000"),
     "three players": (("play", "--game", "aeroliths", "--players", "human", "human", "human"), "but 3 were named"),
     "an unknown opponent": (("play", "--game", "aeroliths", "--players", "human", "nobody"), "unknown agent 'nobody'"),
+    "a position too large": (("solve", "selenolyth"), "too large to be solved exactly; allowed: at most 8 stones"),
+    "more nodes than allowed": (
+        ("solve", "aeroliths(open_hands=true)", "--limit", "5"),
+        "allowed: 5 (limit)",
+    ),
+    "a limit of nothing": (
+        ("solve", "aeroliths", "--limit", "0"),
+        "--limit: must be a whole number 1..1000000000000000",
+    ),
+    "an unknown objective": (("solve", "aeroliths", "--objective", "win"), "invalid choice: 'win'"),
+    "an action nobody can take": (("solve", "selenolyth", "--actions", "S@z"), "'S@z' is not an action"),
+    "an illegal action": (("solve", "selenolyth", "--actions", "S@a!"), "is not legal for player"),
+    "no setup": (("solve", "selenolyth", "--setup", "none.json"), "none.json"),
+    "a seed and a setup": (("solve", "selenolyth", "--setup", "a", "--seed", "1"), "--seed and --setup both say where"),
+    "a game of no file": (("solve", "selenolyth", "--game", "2"), "give --step K with it"),
+    "a step with a seed": (("solve", GOLDEN, "--step", "2", "--seed", "1"), "give neither --seed nor --setup with it"),
+    "a step that is not there": (("solve", GOLDEN, "--step", "1000"), "game 1: the last step is "),
+    "a step of no game": (("solve", GOLDEN, "--step", "1", "--game", "1000"), "there is no game 1000"),
+    "a step of no file": (("solve", "none.jsonl", "--step", "1"), "'none.jsonl': there is no such record file"),
+    "a step after a broken one": (("solve", a_broken_record, "--game", "2", "--step", "7"), "game 2: step 5: "),
     "an unknown benchmark": (("bench", "playout/"), "no benchmark begins with 'playout/'"),
 }
 
@@ -400,6 +422,77 @@ def test_a_benchmark_of_the_environments_counts_steps(monkeypatch):
 def test_start_up_imports_no_torch():
     for result in benchmark.run_benchmarks(["start", "compile"], runs=1):
         assert result.value > 0
+
+
+def the_ending(folder):
+    """A position of The Selenolyth with six stones left."""
+    occupied = [0 if cell in (3, 4, 6, 21, 26, 28, 29, 31) else 1 for cell in range(36)]
+    position = {"occupied": occupied, "luminance": [3, 8], "reserve": [[2, 1, 0], [1, 1, 1]], "player": 1}
+    path = folder / "ending.json"
+    path.write_text(json.dumps({"first_player": 0, "position": position}))
+    return path
+
+
+def test_solve_prints_every_action_and_marks_the_best(run, tmp_path):
+    path = the_ending(tmp_path)
+    status, out, err = run("solve", "selenolyth", "--setup", path)
+    assert (status, err) == (0, "")
+    state = load_game("selenolyth").from_setup(json.loads(path.read_text()))
+    solution = solve(state)
+    lines = out.splitlines()
+    assert lines[0].startswith("selenolyth, player 1 to act: player 0 ")
+    rows = [line for line in lines if line[:2] in ("* ", "  ")][1:]
+    assert len(rows) == len(solution.action_values)
+    values = []
+    for row in rows:
+        text, value = row[2:].split()
+        action = state.string_to_action(text)
+        values.append(float(value))
+        assert float(value) == pytest.approx(solution.action_values[action][0][1], abs=1e-6)
+        assert row.startswith("*") == (action in solution.best_actions)
+    assert values == sorted(values, reverse=True)
+    first = state.action_to_string(solution.principal_variation[0])
+    assert lines[-2].removesuffix(" ...") == f"best play: {first}"
+    assert lines[-1].startswith(f"{solution.nodes} nodes, ")
+
+
+def test_solve_as_json_is_the_solution(run, tmp_path):
+    path = the_ending(tmp_path)
+    status, out, err = run("solve", "selenolyth", "--setup", path, "--json", "--objective", "return")
+    assert (status, err) == (0, "")
+    expected = solve(load_game("selenolyth").from_setup(json.loads(path.read_text()))).to_dict()
+    assert json.loads(out) | {"seconds": 0} == expected | {"seconds": 0}
+    # Some actions later: a roll is under way, which has a value and no actions.
+    _, out, _ = run("solve", "selenolyth", "--setup", path, "--json", "--actions", " S@a ,")
+    rolled = json.loads(out)
+    assert rolled["action_values"] == {}
+    assert rolled["values"] == pytest.approx(expected["action_values"]["0"][0])
+    _, out, _ = run("solve", "selenolyth", "--setup", path, "--actions", "S@a")
+    assert out.startswith("selenolyth, chance to act: player 0 ")
+    assert len(out.splitlines()) == 2
+
+
+def test_solve_a_step_of_a_recorded_game(run, tmp_path):
+    """The action that was taken there is among those it values, and the line of best play ends as it says."""
+    spec = "aeroliths(same=true,open_hands=true)"
+    status, _, _ = run("arena", "greedy", "uniform", "--game", spec, "--deals", "2", "--seed", "1", "--out", "event")
+    assert status == 0
+    record = read_records(tmp_path / "event/records")[1]
+    status, out, err = run("solve", "event", "--step", "4", "--game", "2", "--json")
+    assert (status, err) == (0, "")
+    found = json.loads(out)
+    assert str(record.steps[4][1]) in found["action_values"]
+    state = record.initial_state()
+    for _, action in record.steps[:4]:
+        state.apply_action(action)
+    mover = state.current_player()
+    for action in found["principal_variation"]:
+        state.apply_action(action)
+    assert state.returns().tolist() == found["values"]
+    assert state.margin()[mover] * 9 == pytest.approx(found["difference"])
+    _, out, _ = run("solve", "event", "--step", "4", "--game", "2")
+    assert "final difference" in out.splitlines()[0]
+    assert f"{found['difference']:+g}" in out.splitlines()[2].split()
 
 
 def test_every_command_of_the_parser_exists():

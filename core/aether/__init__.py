@@ -7,9 +7,9 @@ import numpy as np
 
 from trilithon.core.aether import drawing, facts, information, kernels, options, text
 from trilithon.core.aether.boards import automorphisms, load_board
-from trilithon.core.aether.solving import AetherSolver
 from trilithon.core.game import Game, Layout, State
 from trilithon.core.rng import seed as make_rng
+from trilithon.core.solving import ExactSolver
 from trilithon.core.verbs import CHANCE, provide
 
 provide(
@@ -164,8 +164,10 @@ class Aether(Game):
                 actions.append(np.concatenate([place.ravel(), 8 * slots + np.arange(4)]))
         return np.array(observations), np.array(actions)
 
-    def solver(self) -> AetherSolver:
+    def solver(self) -> ExactSolver:
         """See solving.py."""
+        from trilithon.core.aether.solving import AetherSolver
+
         return AetherSolver(self.num_players(), self._sides() == 2, self.max_utility())
 
     # ------------------------------------------------------------------------------------------------------- hooks

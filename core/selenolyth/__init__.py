@@ -8,7 +8,7 @@ import numpy as np
 from trilithon.core.game import Game, Layout, State
 from trilithon.core.rng import seed as make_rng
 from trilithon.core.selenolyth import drawing, information, kernels, options, text
-from trilithon.core.selenolyth.solving import SelenolythSolver
+from trilithon.core.solving import ExactSolver
 from trilithon.core.verbs import TERMINAL, provide
 
 provide(
@@ -125,8 +125,10 @@ class Selenolyth(Game):
                 actions.append(np.concatenate([choices.ravel(), kernels.RICOCHET + new_cells]))
         return np.array(observations), np.array(actions)
 
-    def solver(self) -> SelenolythSolver:
+    def solver(self) -> ExactSolver:
         """See solving.py."""
+        from trilithon.core.selenolyth.solving import SelenolythSolver
+
         return SelenolythSolver()
 
     # ------------------------------------------------------------------------------------------------------- hooks
