@@ -57,8 +57,12 @@ def record_dtype(fields: list[Any]) -> np.dtype:
     """Return the dtype of records whose fields kernels read as attributes.
 
     In plain Python only `np.record` gives attributes; it slows every access from Python tenfold, so where kernels are
-    compiled the dtype goes without (both compare equal, and are one type to numba).
+    compiled the dtype goes without (both compare equal, and are one type to numba). Raises `OptionError` for a field
+    that an attribute of `np.record` would hide.
     """
+    hidden = [name for name, *_ in fields if name in _FORBIDDEN_FIELDS or keyword.iskeyword(name)]
+    if hidden:
+        raise OptionError(f"record_dtype: a field may not be named {hidden[0]!r}: np.record has an attribute of it")
     return np.dtype(fields) if JIT_ENABLED else np.dtype((np.record, fields))
 
 

@@ -18,7 +18,7 @@ from trilithon.core.lattice import square_neighbours, square_symmetries
 from trilithon.core.options import Option, validate
 from trilithon.core.rng import categorical, game_streams, next_below, next_float, next_uint64, seed, shuffle, stream
 from trilithon.core.spec import format_spec, parse_spec
-from trilithon.core.verbs import REQUIRED, provide, provides
+from trilithon.core.verbs import REQUIRED, provide, provides, record_dtype
 
 # ----------------------------------------------------------------------------------------------------------------- rng
 
@@ -136,6 +136,8 @@ def _state(*fields):
 def test_provide_refuses_what_would_go_wrong_in_silence():
     with pytest.raises(OptionError, match="may not be named"):
         provide(_state(("round", np.int8)), **_functions())
+    with pytest.raises(OptionError, match="may not be named 'base'"):
+        record_dtype([("own", np.int8), ("base", np.int8)])
     with pytest.raises(OptionError, match="unknown verbs"):
         provide(_state(("own", np.int8)), **_functions(resign=None))
     with pytest.raises(OptionError, match="first fields"):

@@ -1,6 +1,9 @@
 """Exact solving: the face, the generic solver and Aether's, each against plain expectation."""
 
 import json
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -348,3 +351,34 @@ def test_estimates_are_of_the_right_size():
     assert 0.2 < np.median(ratios) < 5
     assert np.mean(np.abs(np.log(ratios)) < np.log(20)) > 0.9
     assert load_game("aether").solver().estimate(load_game("aether").new_initial_state(1).array) > 1e15
+
+
+SCRIPT = """
+import numpy as np
+from trilithon.agents import solve
+from trilithon.core import load_game
+
+def empty(state):
+    return state.array["empty_count"][0] if state.game.name == "aether" else state.to_dict()["board"].count(None)
+
+
+special = "open_hands=true,same=true,plus=true,combo=true,wall=true,elemental_cells=random"
+for spec, left in ((f"aeroliths({special})", 4), (f"aeroliths(size=4,{special})", 4), ("aether(board=mini)", 2)):
+    state, generator = load_game(spec).new_initial_state(3), np.random.default_rng(3)
+    while state.is_chance_node() or empty(state) > left:
+        state.apply_action(int(generator.choice(state.legal_actions())))
+    solution = solve(state)
+    print(solution.action_values, solution.best_actions, solution.principal_variation, solution.nodes)
+"""
+
+
+def test_plain_python_solves_the_same():
+    found = set()
+    for disabled in ("0", "1"):
+        environment = {**os.environ, "NUMBA_DISABLE_JIT": disabled}
+        line = [sys.executable, "-W", "error", "-c", SCRIPT]
+        done = subprocess.run(line, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        found.add(done.stdout)
+    assert len(found) == 1
+    assert "{" in found.pop()

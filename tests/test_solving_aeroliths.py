@@ -262,6 +262,10 @@ def test_what_is_too_large_is_refused_with_an_estimate():
         solve(state)
     with pytest.raises(SolverLimitError, match="allowed: 1,000"):
         solve(load_game("aeroliths(open_hands=true)").new_initial_state(1), limit=1000)
+    with pytest.raises(
+        SolverLimitError, match=r"about .*e\+.* nodes, and 17 Lithos are in the hands; allowed: at most 16"
+    ):
+        solve(late(load_game("aeroliths(size=5,open_hands=true)"), 1, 17), limit=10**12)
     draft = load_game("aeroliths(draft=true)").new_initial_state(1)
     with pytest.raises(SolverLimitError, match="too large"):
         solve(draft)

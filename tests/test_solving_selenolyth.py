@@ -7,6 +7,8 @@ from naive.endings import turn_graph_values
 from trilithon.agents import solve
 from trilithon.core import SetupError, load_game
 from trilithon.core.errors import SolverLimitError
+from trilithon.core.selenolyth.ending_positions import FRAME
+from trilithon.core.selenolyth.ending_search import settle_pair
 
 RETURN = "return"
 
@@ -78,6 +80,61 @@ def test_a_pair_of_skipped_turns_has_the_value_of_the_endless_game():
     solution = solve(state)
     np.testing.assert_allclose(solution.values, [-0.2, 0.2], atol=1e-12)
     assert solution.best_actions == state.legal_actions() == list(range(12, 18))
+
+
+def test_cycles_of_any_actions_are_solved():
+    """Two positions that skipped turns lead back and forth between, with random values of everything else."""
+    generator, frames, moved = np.random.default_rng(2), np.zeros(2, FRAME), 0
+    for _ in range(300):
+        for frame in frames:
+            frame["own"] = 0, 1, 1
+            frame["free"] = generator.integers(1, 7, 6)
+            frame["sums"] = frame["free"] * generator.uniform(-1, 1, (3, 6)) * generator.choice([0.2, 1.0])
+        settle_pair(frames[0], frames[1])
+        best, other = frames["value"]
+        for frame, value, opposite in zip(frames, (best, other), (other, best), strict=True):
+            free = frame["free"]
+            rolls = (frame["sums"][1:] - (6 - free) * opposite) / 6
+            wills = frame["sums"][1:][:, free == 1]
+            assert max([rolls.max(), *wills.ravel()]) == pytest.approx(value, abs=1e-12)
+            assert frame["skip"] == -opposite
+            # Would another roll be the best if a skipped turn were worth nothing?
+            moved += rolls.argmax() != (frame["sums"][1:] / 6).argmax()
+    assert moved > 60
+
+
+def test_a_value_is_the_mean_of_what_follows():
+    """Inside, what cannot be the best is not looked at; where the same position is the root, everything is."""
+    generator, game = np.random.default_rng(11), load_game("selenolyth")
+    for free, stones in [(10, 7)] * 3 + [(12, 5), (18, 4), (24, 4)] * 12:
+        state = ending(generator, game, free, stones)
+        values = {action: found[0] for action, (found, _) in solve(state).action_values.items()}
+        for action in generator.choice([a for a in values if a < 18], 3, replace=False).tolist():
+            total = 0.0
+            for face in range(6):
+                after = state.child(action).child(face)
+                solution = None if after.is_terminal() else solve(after)
+                if solution is None:
+                    total += after.returns()[0]
+                else:
+                    side = 1 if after.current_player() == 0 else -1
+                    total += side * max(side * found[0] for found, _ in solution.action_values.values())
+            assert values[action] == pytest.approx(total / 6, abs=1e-9)
+
+
+def test_luminance_tells_positions_apart():
+    """One table for the same board and reserves with all kinds of Luminance, for either player."""
+    generator, game = np.random.default_rng(12), load_game("selenolyth")
+    solver, found = game.solver(), set()
+    setup = ending(generator, game, 7, 5, reserve=[[0, 2, 1], [1, 1, 1]]).position_setup()
+    for own in range(9):
+        for luminance in ([own, 3], [3, own]):
+            setup["position"]["luminance"] = luminance
+            state = game.from_setup(setup)
+            values = solver.solve(state.array, True, RETURN).values
+            np.testing.assert_allclose(values, game.solver().solve(state.array, True, RETURN).values, atol=1e-12)
+            found.add(tuple(np.round(values[:, 0], 6)))
+    assert len(found) >= 4
 
 
 def test_a_game_about_to_be_cut_off_counts_its_turns():
