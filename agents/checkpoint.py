@@ -116,7 +116,9 @@ def read_checkpoint(card: Path) -> tuple[dict[str, Any], bytes]:
 def load_network(path: str | Path, game: Game) -> "torch.nn.Module":
     """Return the network of a checkpoint, ready for `game`; `CheckpointError` where it is damaged or does not fit.
 
-    A network fits every game of the same name whose observation and actions have the same shapes.
+    A network fits every option set of its game for which a network of its settings has weights of the same shapes: a
+    lattice network all whose games end in the same ways, a perceptron those with the same observation and actions. How
+    well it plays options that it was not trained on is another matter.
     """
     card = find_checkpoint(path)
     content, weights = read_checkpoint(card)
@@ -124,22 +126,28 @@ def load_network(path: str | Path, game: Game) -> "torch.nn.Module":
     if key not in _loaded:
         _check_game(card, content["game"], game)
         network = build_network(game, content["network"])
-        load_weights(network, weights, str(card))
+        trained = content["game"]
+        misfit = f"{str(card)!r} was trained for {trained:.80}; its network does not fit {game}"
+        load_weights(network, weights, str(card), None if trained == str(game) else misfit)
         if len(_loaded) > 8:
             _loaded.clear()
         _loaded[key] = network.eval()
     return _loaded[key]
 
 
-def load_weights(module: "torch.nn.Module", weights: bytes, where: str) -> None:
-    """Fill a module from safetensors bytes; names and shapes are compared before anything is allocated."""
+def load_weights(module: "torch.nn.Module", weights: bytes, where: str, misfit: str | None = None) -> None:
+    """Fill a module from safetensors bytes; names and shapes are compared before anything is allocated.
+
+    `misfit` is what to say where those are not the module's.
+    """
     from safetensors import SafetensorError
     from safetensors.torch import load
 
     wanted = {name: list(tensor.shape) for name, tensor in module.state_dict().items()}
     try:
         if _declared_shapes(weights) != wanted:
-            raise CheckpointError(f"{where!r}: the weights' names or shapes are not those of the network in the card")
+            misfit = misfit or f"{where!r}: the weights' names or shapes are not those of the network in the card"
+            raise CheckpointError(misfit)
         module.load_state_dict(load(weights))
     except (SafetensorError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         if isinstance(error, TrilithonError):
@@ -161,11 +169,5 @@ def _check_game(card: Path, spec: str, game: Game) -> None:
         trained = load_game(spec)
     except TrilithonError:
         trained = None
-    same = (
-        trained is not None
-        and trained.name == game.name
-        and trained.observation_tensor_shape() == game.observation_tensor_shape()
-        and trained.num_distinct_actions() == game.num_distinct_actions()
-    )
-    if not same:
+    if trained is None or trained.name != game.name:
         raise CheckpointError(f"{str(card)!r} was trained for {spec:.80}; its network does not fit {game}")

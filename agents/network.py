@@ -5,6 +5,9 @@ rounds of messages along the lattice mix the cells with each other and with the 
 a scaled dot product of its item's query and its cell's key plus a small network on what the action does at once. So the
 policy is equal under permuted hand slots by construction. The value is a distribution over the ways the game can end,
 from which returns are computed, and each player's final margin.
+
+No weight's shape depends on the size of the board or of a hand, so one set of weights plays every option set of a game
+whose blocks have the same columns and whose games end in the same ways (`share_weights`): the options are inputs.
 """
 
 import math
@@ -35,7 +38,8 @@ class ItemCellNetwork(nn.Module):
     def __init__(self, game: Game, channels: int = 48, layers: int = 3) -> None:
         super().__init__()
         layout = game.layout()
-        self.blocks = {name: block for name, block in layout.blocks.items() if np.prod(block[1]) > 0}
+        # Blocks without rows (no pool, say) keep their weights: other options of the game have some.
+        self.blocks = {name: block for name, block in layout.blocks.items() if block[1][-1] > 0}
         self.graded = {name: list(layout.graded.get(name, ())) for name in self.blocks}
         self.items = [name for name in layout.items if name in self.blocks]
         self.other_items = [
@@ -89,6 +93,11 @@ class ItemCellNetwork(nn.Module):
         """See the class."""
         encoded, pooled = {}, [self._block(observation, name) for name in self.flat]
         for name in [*self.items, *self.other_items]:
+            rows, channels = self.blocks[name][1][0], self.key.out_features
+            if not rows:
+                encoded[name] = observation.new_zeros(len(observation), 0, channels)
+                pooled.append(observation.new_zeros(len(observation), 2 * channels))
+                continue
             block = self._block(observation, name)
             present = block[..., :1]
             encoded[name] = self.encoders[name](block) * present
@@ -167,6 +176,20 @@ class MLP(nn.Module):
 
 
 NETWORKS = {"lattice": ItemCellNetwork, "mlp": MLP}
+
+
+def share_weights(network: nn.Module, other: nn.Module) -> None:
+    """Let `network` use the very weights of `other`, built for another option set of the same game.
+
+    Raises ValueError where their names or shapes differ.
+    """
+    weights = dict(other.named_parameters())
+    mine = dict(network.named_parameters())
+    if {name: weight.shape for name, weight in mine.items()} != {name: w.shape for name, w in weights.items()}:
+        raise ValueError("the networks' weights differ in names or shapes")
+    for name in mine:
+        owner, _, last = name.rpartition(".")
+        setattr(network.get_submodule(owner), last, weights[name])
 
 
 def parameter_count(network: nn.Module) -> int:

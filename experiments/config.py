@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
 from trilithon.core.errors import ConfigError, TrilithonError
 from trilithon.core.registry import load_game
@@ -77,6 +77,7 @@ class Config(Section):
 
     name: str = Field("experiment", pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,60}$")
     game: str
+    variants: list[str] = Field([], max_length=64, description="other option sets that the same network learns")
     seed: int = Field(0, ge=0, lt=2**63)
     workers: int = Field(1, ge=1, le=256, description="self-play processes beside the training one")
     network: NetworkConfig = NetworkConfig()
@@ -90,6 +91,22 @@ class Config(Section):
         game = load_game(spec)
         game.new_setup(0)  # hands that only a setup can give cannot be trained on
         return str(game)
+
+    @field_validator("variants")
+    @classmethod
+    def _known_variants(cls, specs: list[str], info: ValidationInfo) -> list[str]:
+        variants = [cls._known_game(spec) for spec in specs]
+        main = info.data.get("game", "")
+        for spec in variants:
+            if load_game(spec).name != main.partition("(")[0]:
+                raise ConfigError(f"{spec} is another game than {main}")
+        if len({main, *variants}) <= len(variants):
+            raise ConfigError(f"{variants} name an option set twice, or the game itself")
+        return variants
+
+    def games(self) -> list[str]:
+        """The specs that are learned: the game, then the variants."""
+        return [self.game, *self.variants]
 
     @field_validator("rating")
     @classmethod

@@ -33,29 +33,33 @@ def rate_run(run: RunFolder, config: Config, quiet: bool = False) -> str:
         "trained, network alone": format_spec("policy", {"network": newest}),
         f"untrained, {rating.simulations} simulations": format_spec("mcts", {**search, "network": first}),
     }
-    game = load_game(config.game)
-    total = len(lines) * number_of_games(game, 1 + len(rating.opponents), rating.deals, gauntlet=True)
-    results: list[Any] = []
-    several = game.num_players() > 2
-    with tqdm(total=total, desc="rating", unit="game", disable=True if quiet else None) as bar:
-        for spec in lines.values():
-            agents = [spec, *rating.opponents]
-            seed = config.seed + _SEED_SHIFT
-            result = play_event(
-                game,
-                agents,
-                rating.deals,
-                seed,
-                gauntlet=True,
-                workers=config.workers,
-                strict=True,
-                progress=bar.update,
-            )
-            results += result.shares() if several else result.pairs()
+    games = [load_game(spec) for spec in config.games()]
+    total = sum(number_of_games(game, 1 + len(rating.opponents), rating.deals, gauntlet=True) for game in games)
     names = {spec: name for name, spec in lines.items()}
-    table = share_table(results, names) if several else rating_table(results, names)
-    kind = "shares" if several else "pairs"
-    run.write_ratings({"game": str(game), "deals": rating.deals, kind: [result.to_dict() for result in results]})
+    tables: list[str] = []
+    facts: list[dict[str, Any]] = []
+    with tqdm(total=len(lines) * total, desc="rating", unit="game", disable=True if quiet else None) as bar:
+        for game in games:
+            results: list[Any] = []
+            several = game.num_players() > 2
+            for spec in lines.values():
+                result = play_event(
+                    game,
+                    [spec, *rating.opponents],
+                    rating.deals,
+                    config.seed + _SEED_SHIFT,
+                    gauntlet=True,
+                    workers=config.workers,
+                    strict=True,
+                    progress=bar.update,
+                )
+                results += result.shares() if several else result.pairs()
+            table = share_table(results, names) if several else rating_table(results, names)
+            tables.append(f"{game}\n{table}" if config.variants else table)
+            kind = "shares" if several else "pairs"
+            facts.append({"game": str(game), "deals": rating.deals, kind: [one.to_dict() for one in results]})
+    run.write_ratings(facts[0] | ({"variants": facts[1:]} if config.variants else {}))
+    text = "\n\n".join(tables)
     if not quiet:
-        print(table)
-    return table
+        print(text)
+    return text

@@ -23,6 +23,7 @@ class Task:
     """Games ``first .. first + count - 1`` of a generation, played in one worker with one checkpoint."""
 
     config: Config
+    game: str  # one of `Config.games`
     checkpoint: str
     generation: int
     first: int
@@ -30,10 +31,14 @@ class Task:
 
 
 def tasks_of(config: Config, checkpoint: str, generation: int) -> list[Task]:
-    """Return a generation's tasks; they do not depend on the number of workers."""
-    size = config.selfplay.games_per_task
+    """Return a generation's tasks, with the option sets in turn; they do not depend on the number of workers."""
+    size, specs = config.selfplay.games_per_task, config.games()
     starts = range(0, config.selfplay.games, size)
-    return [Task(config, checkpoint, generation, s, min(size, config.selfplay.games - s)) for s in starts]
+    tasks = []
+    for number, start in enumerate(starts, generation * len(starts)):
+        count = min(size, config.selfplay.games - start)
+        tasks.append(Task(config, specs[number % len(specs)], checkpoint, generation, start, count))
+    return tasks
 
 
 def agent_spec(config: Config, checkpoint: str) -> str:
@@ -47,7 +52,7 @@ def play_task(task: Task) -> list[GameRecord]:
 
     Game k of generation g has its own streams, so its record does not depend on the games beside it or on workers.
     """
-    game = load_game(task.config.game)
+    game = load_game(task.game)
     spec = agent_spec(task.config, task.checkpoint)
     agent = load_agent(spec, game)
     games = [_SelfPlayGame(game, task.config.seed, task.generation, task.first + i) for i in range(task.count)]

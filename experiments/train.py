@@ -13,6 +13,7 @@ import sys
 import time
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,8 @@ from tqdm import tqdm
 
 from trilithon.agents import load_agent
 from trilithon.agents.checkpoint import build_network, find_checkpoint, load_weights, read_checkpoint, save_checkpoint
-from trilithon.core.errors import CheckpointError, TrilithonError
+from trilithon.agents.network import share_weights
+from trilithon.core.errors import CheckpointError, ConfigError, RecordError, TrilithonError
 from trilithon.core.files import write_whole
 from trilithon.core.game import Game
 from trilithon.core.record import GameRecord, read_records
@@ -69,18 +71,28 @@ class Trainer:
 
     def __init__(self, run: RunFolder, config: Config) -> None:
         self.run, self.config = run, config
-        self.game: Game = load_game(config.game)
+        self.option_sets: list[Game] = [load_game(spec) for spec in config.games()]
+        self.game = self.option_sets[0]
         torch.set_num_threads(config.training.threads)
         torch.manual_seed(config.seed)
         self.settings = config.network.model_dump()
-        self.network = build_network(self.game, self.settings)
+        # One network an option set, all of them with the weights of the first.
+        self.networks = [build_network(game, self.settings) for game in self.option_sets]
+        self.network = self.networks[0]
+        for game, network in zip(self.option_sets[1:], self.networks[1:], strict=True):
+            try:
+                share_weights(network, self.network)
+            except ValueError as error:
+                raise ConfigError(f"variants: {game} cannot share a network with {self.game}: {error}") from None
         self.averaged = build_network(self.game, self.settings)
         self.averaged.load_state_dict(self.network.state_dict())
         self.optimizer = torch.optim.AdamW(
             self.network.parameters(), lr=config.training.learning_rate, weight_decay=config.training.weight_decay
         )
-        self.replay = Replay(self.game, config.training.window, config.selfplay.margin_weight)
-        self.batch = Batch(self.game, config.training.batch_size)
+        window = max(1, config.training.window // len(self.option_sets))
+        targets = config.selfplay.margin_weight, config.training.td_lambda
+        self.replays = {str(game): Replay(game, window, *targets) for game in self.option_sets}
+        self.batches = [Batch(game, config.training.batch_size) for game in self.option_sets]
         self.generation = 0  # of the newest checkpoint
         self.seconds = 0.0  # of training so far, before this process included
         self.games = 0
@@ -131,7 +143,9 @@ class Trainer:
     def _learn(self) -> dict[str, float]:
         """Train on the window, `passes` times as many positions as the newest generation brought."""
         training = self.config.training
-        if not len(self.replay):
+        replays = list(self.replays.values())
+        held = np.array([len(replay) for replay in replays])
+        if not held.sum():
             return {}
         # A cosine from learning_rate to final_learning_rate.
         low, high = training.final_learning_rate, training.learning_rate
@@ -140,12 +154,15 @@ class Trainer:
             group["lr"] = rate
         steps = max(1, round(training.passes * self._newest / training.batch_size))
         generator = np.random.default_rng([self.config.seed, _TRAINING_KEY, self.generation])
-        self.network.train()
+        for network in self.networks:
+            network.train()
         sums = np.zeros(3)
         start = time.monotonic()
         for _ in range(steps):
-            self.replay.sample(self.batch, generator)
-            sums += self._step()
+            # A batch is of one option set; each has its turn as often as positions of it are held.
+            chosen = int(generator.choice(len(held), p=held / held.sum())) if len(held) > 1 else 0
+            replays[chosen].sample(self.batches[chosen], generator)
+            sums += self._step(self.networks[chosen], self.batches[chosen])
         seconds = time.monotonic() - start
         loss, policy_loss, value_loss = (sums / steps).tolist()
         return {
@@ -157,15 +174,14 @@ class Trainer:
             "training_seconds": seconds,
         }
 
-    def _step(self) -> tuple[float, float, float]:
+    def _step(self, network: torch.nn.Module, batch: Batch) -> tuple[float, float, float]:
         """One step of the optimiser; return the losses."""
-        batch = self.batch
         inputs = (torch.from_numpy(a) for a in (batch.observations, batch.features, batch.mask))
-        logits, outcome_logits, margins = self.network(*inputs)
+        logits, outcome_logits, margins = network(*inputs)
         policy = torch.from_numpy(batch.policy)
         # Positions before chance have no policy.
         policy_loss = functional.cross_entropy(logits, policy, reduction="sum") / policy.sum().clamp(min=1.0)
-        value_loss = self._value_loss(outcome_logits, margins)
+        value_loss = self._value_loss(batch, outcome_logits, margins)
         loss = policy_loss + value_loss
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward()
@@ -177,9 +193,9 @@ class Trainer:
                 average.lerp_(weight, 1.0 - decay)
         return loss.item(), policy_loss.item(), value_loss.item()
 
-    def _value_loss(self, outcome_logits: Tensor, margins: Tensor) -> Tensor:
+    def _value_loss(self, batch: Batch, outcome_logits: Tensor, margins: Tensor) -> Tensor:
         """How the game ended and its margin; and their mix against what was to be expected (see `Replay`)."""
-        batch, weight, training = self.batch, self.config.selfplay.margin_weight, self.config.training
+        weight, training = self.config.selfplay.margin_weight, self.config.training
         outcome, final = torch.from_numpy(batch.outcome), torch.from_numpy(batch.margins)
         predicted = (1 - weight) * torch.softmax(outcome_logits, -1) @ self._outcomes + weight * margins
         mix = training.value_mix
@@ -194,7 +210,11 @@ class Trainer:
     # --------------------------------------------------------------------------------------------- records, checkpoints
 
     def _add_records(self, records: list[GameRecord]) -> None:
-        self._newest = self.replay.add(records)
+        self._newest = 0
+        for name, group in groupby(records, lambda record: str(load_game(record.game, **record.config))):
+            if name not in self.replays:
+                raise RecordError(f"{str(self.run.path)!r} holds games of {name}, which its config does not name")
+            self._newest += self.replays[name].add(group)
 
     def _base(self, generation: int) -> Path:
         return self.run.checkpoints / f"{generation:06d}"
@@ -208,7 +228,8 @@ class Trainer:
 
         base = self._base(generation)
         write_whole(base.with_suffix(".training"), save(self._training_state()))
-        facts = {"generation": generation, "seconds": self.seconds, "games": self.games, "config": self.config.name}
+        facts: dict[str, Any] = {"generation": generation, "seconds": self.seconds, "games": self.games}
+        facts |= {"config": self.config.name, "variants": self.config.variants}
         save_checkpoint(base, self.game, self.averaged, self.settings, **facts)
         self.generation = generation
         for old in range(generation - _KEPT_CHECKPOINTS, 0, -1):

@@ -13,10 +13,11 @@ from trilithon.agents.checkpoint import build_network, load_network, save_checkp
 from trilithon.agents.evaluator import NetworkEvaluator, mover_indices
 from trilithon.core import CheckpointError, ConfigError, load_game
 from trilithon.core.record import GameRecord, read_records
-from trilithon.experiments.config import Config, dump_config, load_config, make_config
+from trilithon.experiments.config import Config, TrainingConfig, dump_config, load_config, make_config
 from trilithon.experiments.replay import Batch, Replay
+from trilithon.experiments.run import RunFolder
 from trilithon.experiments.selfplay import play_task, tasks_of
-from trilithon.experiments.train import resume, train
+from trilithon.experiments.train import Trainer, resume, train
 
 TINY = {
     "name": "tiny",
@@ -156,9 +157,14 @@ def test_damaged_and_foreign_checkpoints_are_refused(tmp_path):
     game = load_game("aeroliths(open_hands=true)")
     settings = {"channels": 16, "layers": 1}
     card = save_checkpoint(tmp_path / "000001", game, build_network(game, settings), settings)
-    assert load_network(card, load_game("aeroliths")) is not None  # another option, the same shapes
+    for spec in ("aeroliths", "aeroliths(size=5,same=true,draft=true)"):
+        assert load_network(card, load_game(spec)) is not None  # the same weights for every option set
+    with pytest.raises(CheckpointError, match="does not fit selenolyth"):
+        load_network(card, load_game("selenolyth"))
+    flat = {"kind": "mlp", **settings}
+    other = save_checkpoint(tmp_path / "flat" / "000002", game, build_network(game, flat), flat)
     with pytest.raises(CheckpointError, match=r"does not fit aeroliths\(size=4"):
-        load_network(card, load_game("aeroliths(size=4)"))
+        load_network(other, load_game("aeroliths(size=4)"))
     weights = card.with_suffix(".safetensors")
     whole = weights.read_bytes()
     weights.write_bytes(whole[:-5] + b"\0\0\0\0\0")
@@ -300,6 +306,65 @@ def test_replay_remakes_what_was_seen():
     small = Replay(game, 50, 0.1)
     small.add(records)
     assert len(small) == 50
+
+
+@pytest.mark.parametrize("name", sorted(set(TrainingConfig.model_fields) - {"generations", "minutes", "threads"}))
+def test_every_training_option_changes_what_is_learned(run, name, tmp_path):
+    """An option that nobody reads would pass every other test."""
+    values = {"batch_size": 16, "passes": 6.0, "window": 40, "learning_rate": 0.01, "final_learning_rate": 0.001}
+    values |= {"weight_decay": 0.5, "value_mix": 0.1, "td_lambda": 0.5, "outcome_weight": 2.0, "ema": 0.5}
+    losses = set()
+    for number, value in enumerate((TrainingConfig.model_fields[name].default, values[name])):
+        changes = {"training__generations": 2, "training__batch_size": 32, f"training__{name}": value}
+        trainer = Trainer(RunFolder.create("tiny", tmp_path / str(number)), tiny(**changes))
+        trainer._add_records(read_records(run.records))
+        trainer.generation = 1
+        trainer._learn()
+        weights = list(trainer.network.parameters() if name != "ema" else trainer.averaged.parameters())
+        losses.add(sum(weight.detach().double().square().sum().item() for weight in weights))
+    assert len(losses) == 2
+
+
+VARIANTS = ["aeroliths(same=true,plus=true)", "aeroliths(size=4)"]
+
+
+def test_one_network_learns_several_option_sets(tmp_path):
+    config = tiny(variants=VARIANTS, selfplay__games=12, training__generations=4)
+    run = train(config, tmp_path / "whole", quiet=True)
+    played = [record for shard in run.shards() for record in read_records(shard)]
+    assert {record.config["size"] for record in played} == {3, 4}
+    assert len({(r.config["size"], r.config["same"], r.config["open_hands"]) for r in played}) == 3
+    ratings = json.loads(run.ratings.read_text())
+    assert [entry["game"] for entry in (ratings, *ratings["variants"])] == config.games()
+    # The same from a run that was stopped: the replay windows are filled by option set.
+    folder = shutil.copytree(run.path, tmp_path / "copy")
+    (folder / "records" / "000003.parquet").unlink()
+    for name in ("000004.json", "000004.safetensors", "000004.training"):
+        (folder / "checkpoints" / name).unlink()
+    again = resume(folder, quiet=True)
+    assert again.newest_checkpoint().read_bytes() == run.newest_checkpoint().read_bytes()
+    for spec in config.games():
+        assert load_agent(f'policy(network="{run.path}")', load_game(spec)) is not None
+
+
+def test_variants_share_every_weight(tmp_path):
+    trainer = Trainer(RunFolder.create("tiny", tmp_path / "run"), tiny(variants=VARIANTS))
+    first, *others = (list(network.parameters()) for network in trainer.networks)
+    for other in others:
+        assert all(a is b for a, b in zip(first, other, strict=True))
+
+
+def test_variants_that_do_not_fit_are_refused(tmp_path):
+    for variants, message in (
+        (["selenolyth"], "another game"),
+        (["aeroliths(open_hands=true)"], "twice"),
+        ([VARIANTS[0]] * 2, "twice"),
+        (["aeroliths(size=7)"], "size"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            tiny(variants=variants)
+    with pytest.raises(ConfigError, match="cannot share a network"):
+        train(tiny(variants=VARIANTS, network__kind="mlp"), tmp_path / "flat", quiet=True)
 
 
 @pytest.mark.parametrize("td_lambda", [0.0, 0.3, 1.0])
