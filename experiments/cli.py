@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 from trilithon.core.errors import TrilithonError
 from trilithon.core.perft import MAX_DEPTH
 from trilithon.core.solving import DIFFERENCE, OBJECTIVES
+from trilithon.experiments.labelled import RECIPES, SOURCES
 
 INTERRUPTED, BROKEN_PIPE, FAILED = 130, 141, 2
 
@@ -111,10 +112,14 @@ def make_parser() -> Parser:
     arena.set_defaults(words_go_to="agents")
     add_common(arena, "game", "seed", "deals", "workers", "out", "json", required_game=True)
 
-    rate = command("rate", "rate the agents in recorded games", "strength:rate")
-    rate.add_argument("folders", nargs="+", metavar="FOLDER", help="folders or files of records")
+    rate = command("rate", "rate the agents in recorded games, or against exact labels", "strength:rate")
+    rate.add_argument("folders", nargs="+", metavar="FOLDER", help="folders or files of records; or agents")
+    rate.add_argument(
+        "--benchmark", metavar="NAME", help=f"agents' actions in labelled positions: {', '.join(RECIPES)}"
+    )
+    rate.add_argument("--source", choices=SOURCES, help="with --benchmark: positions from this kind of play alone")
     rate.set_defaults(words_go_to="folders")
-    add_common(rate, "game", "json")
+    add_common(rate, "game", "seed", "json")
 
     play = command("play", "play in the terminal, against agents or people", "running:play")
     play.add_argument("--players", nargs="+", metavar="PLAYER", help='who sits where: "human" or an agent')

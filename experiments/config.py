@@ -57,6 +57,8 @@ class TrainingConfig(Section):
     outcome_weight: float = Field(0.5, ge=0, le=100, description="of the loss about how the game ended")
     ema: float = Field(0.995, ge=0, lt=1, description="decay of the averaged weights that play")
     threads: int = Field(1, ge=1, le=64)
+    benchmark: str | None = Field(None, description="labelled positions on which the network alone is measured")
+    benchmark_every: int = Field(5, ge=1, le=1_000_000, description="generations between two measurements")
 
 
 class RatingConfig(Section):
@@ -107,6 +109,18 @@ class Config(Section):
     def games(self) -> list[str]:
         """The specs that are learned: the game, then the variants."""
         return [self.game, *self.variants]
+
+    @field_validator("training")
+    @classmethod
+    def _known_benchmark(cls, training: TrainingConfig, info: ValidationInfo) -> TrainingConfig:
+        if training.benchmark is not None:
+            from trilithon.experiments.labelled import load_benchmark
+
+            positions = load_benchmark(training.benchmark)
+            name = str(info.data.get("game", "")).partition("(")[0]
+            if positions.game.name != name:
+                raise ConfigError(f"the benchmark {training.benchmark!r} is of {positions.game.name}, not of {name}")
+        return training
 
     @field_validator("rating")
     @classmethod

@@ -31,7 +31,10 @@ from trilithon.core.files import write_whole
 from trilithon.core.game import Game
 from trilithon.core.record import GameRecord, read_records
 from trilithon.core.registry import load_game
+from trilithon.core.spec import format_spec
+from trilithon.experiments.accuracy import measure
 from trilithon.experiments.config import Config, dump_config, load_config
+from trilithon.experiments.labelled import load_benchmark
 from trilithon.experiments.rating import rate_run
 from trilithon.experiments.replay import Batch, Replay
 from trilithon.experiments.run import RunFolder
@@ -123,6 +126,7 @@ class Trainer:
                 playing = [] if over else workers.submit(self.config, self._card(self.generation), self.generation)
                 self._add_records(records)
                 facts |= {"games": self.games, "seconds": self.seconds, "games_per_second": self.games / self.seconds}
+                facts |= self._agreement()
                 self.run.add_metrics(self.generation, facts)
                 bar.show(facts)
 
@@ -206,6 +210,15 @@ class Trainer:
             + functional.mse_loss(margins, final)
             + functional.mse_loss(predicted, target)
         )
+
+    def _agreement(self) -> dict[str, float]:
+        """The share of labelled positions, by empty cells, in which the newest network alone keeps the best outcome."""
+        training = self.config.training
+        if training.benchmark is None or self.generation % training.benchmark_every:
+            return {}
+        positions = load_benchmark(training.benchmark)
+        rows = measure(format_spec("policy", {"network": self._card(self.generation)}), positions)
+        return {f"kept_{row.empty}": row.kept for row in rows}
 
     # --------------------------------------------------------------------------------------------- records, checkpoints
 

@@ -13,7 +13,9 @@ from trilithon.agents.checkpoint import build_network, load_network, save_checkp
 from trilithon.agents.evaluator import NetworkEvaluator, mover_indices
 from trilithon.core import CheckpointError, ConfigError, load_game
 from trilithon.core.record import GameRecord, read_records
+from trilithon.experiments.accuracy import measure
 from trilithon.experiments.config import Config, TrainingConfig, dump_config, load_config, make_config
+from trilithon.experiments.labelled import load_benchmark
 from trilithon.experiments.replay import Batch, Replay
 from trilithon.experiments.run import RunFolder
 from trilithon.experiments.selfplay import play_task, tasks_of
@@ -308,7 +310,10 @@ def test_replay_remakes_what_was_seen():
     assert len(small) == 50
 
 
-@pytest.mark.parametrize("name", sorted(set(TrainingConfig.model_fields) - {"generations", "minutes", "threads"}))
+NOT_LEARNED = {"generations", "minutes", "threads", "benchmark", "benchmark_every"}
+
+
+@pytest.mark.parametrize("name", sorted(set(TrainingConfig.model_fields) - NOT_LEARNED))
 def test_every_training_option_changes_what_is_learned(run, name, tmp_path):
     """An option that nobody reads would pass every other test."""
     values = {"batch_size": 16, "passes": 6.0, "window": 40, "learning_rate": 0.01, "final_learning_rate": 0.001}
@@ -323,6 +328,19 @@ def test_every_training_option_changes_what_is_learned(run, name, tmp_path):
         weights = list(trainer.network.parameters() if name != "ema" else trainer.averaged.parameters())
         losses.add(sum(weight.detach().double().square().sum().item() for weight in weights))
     assert len(losses) == 2
+
+
+def test_the_network_is_measured_against_labels_while_it_learns(tmp_path):
+    changes = {"training__benchmark": "aeroliths-4x4", "training__benchmark_every": 2, "training__generations": 3}
+    run = train(tiny(**changes, rating__deals=0), tmp_path / "run", quiet=True)
+    metrics = run.read_metrics()
+    assert ["kept_8" in facts for facts in metrics] == [False, True, False]
+    rows = measure(f'policy(network="{run.checkpoints / "000002.json"}")', load_benchmark("aeroliths-4x4"))
+    assert {f"kept_{row.empty}": row.kept for row in rows}.items() <= metrics[1].items()
+    with pytest.raises(ConfigError, match="unknown benchmark"):
+        tiny(training__benchmark="chess")
+    with pytest.raises(ConfigError, match="is of aeroliths, not of selenolyth"):
+        make_config({"game": "selenolyth", "training": {"benchmark": "aeroliths-4x4"}}, "test")
 
 
 VARIANTS = ["aeroliths(same=true,plus=true)", "aeroliths(size=4)"]

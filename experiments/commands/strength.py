@@ -6,13 +6,15 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
 
-from trilithon.core.errors import RecordError
+from trilithon.agents import load_agent
+from trilithon.core.errors import OptionError, RecordError
 from trilithon.core.game import Game
 from trilithon.core.record import GameRecord
 from trilithon.core.registry import load_game
 from trilithon.experiments.cli import print_json
 from trilithon.experiments.commands.looking import read_any
 from trilithon.experiments.elo import elo_ratings, elo_table, separate_fields
+from trilithon.experiments.labelled import load_benchmark
 from trilithon.experiments.ratings import Outcome, outcomes_of, pair_results, rating_table
 from trilithon.experiments.run import RunFolder
 from trilithon.experiments.shares import results_dict, share_results, share_table
@@ -59,7 +61,13 @@ def arena(arguments: argparse.Namespace) -> None:
 
 
 def rate(arguments: argparse.Namespace) -> None:
-    """Rate the agents of all games in the folders."""
+    """Rate the agents of all games in the folders; with a benchmark, agents by exact labels."""
+    if arguments.benchmark is not None:
+        _rate_by_labels(arguments)
+        return
+    for flag in ("source", "seed"):
+        if getattr(arguments, flag) is not None:
+            raise OptionError(f"rate: --{flag} goes with --benchmark")
     records = [record for place in arguments.folders for record in read_any(place)]
     records = _one_game(records, arguments.game)
     outcomes = outcomes_of(records)
@@ -71,6 +79,28 @@ def rate(arguments: argparse.Namespace) -> None:
     game = records[0].load_game()
     print(f"{game}, {len(records)} games\n")
     _print_tables(outcomes, game)
+
+
+def _rate_by_labels(arguments: argparse.Namespace) -> None:
+    """Ask agents in the positions of a labelled set."""
+    from tqdm import tqdm
+
+    from trilithon.experiments.accuracy import accuracy_dict, accuracy_table, measure
+
+    if arguments.game is not None:
+        raise OptionError("rate: --benchmark says which game; give no --game with it")
+    positions = load_benchmark(arguments.benchmark)
+    specs = list(dict.fromkeys(arguments.folders))
+    agents = {spec: load_agent(spec, positions.game, arguments.seed or 0) for spec in specs}
+    count = len(positions) if arguments.source is None else int((positions.sources == arguments.source).sum())
+    quiet = arguments.json or not sys.stderr.isatty()
+    with tqdm(total=count * len(agents), unit="position", disable=quiet, leave=False) as bar:
+        results = {spec: measure(agent, positions, arguments.source, 0, bar.update) for spec, agent in agents.items()}
+    if arguments.json:
+        print_json(accuracy_dict(positions, results))
+        return
+    print(f"{positions.game}, {count} positions of {positions.name} (sha256 {positions.sha256[:12]})\n")
+    print(accuracy_table(positions, results))
 
 
 def _one_game(records: list[GameRecord], spec: str | None) -> list[GameRecord]:
