@@ -68,8 +68,11 @@ def allocate(game: Game, batch: int, nodes: int) -> Tree:
 
 @kernel
 def terminal_value(state, margin_weight, scratch, out):
-    """Fill `out`, float64 ``[n]``: the value of an ended game, the returns mixed with a little of the margin."""
-    verbs.margin(state, scratch)
+    """Fill `out`, float64 ``[n]``: the value of an ended game, the returns mixed with a little of the margin.
+
+    `scratch` has n entries or more.
+    """
+    verbs.margin(state, scratch[: out.shape[0]])
     verbs.returns(state, out)
     for player in range(out.shape[0]):
         out[player] = (1.0 - margin_weight) * out[player] + margin_weight * scratch[player]
