@@ -49,7 +49,7 @@ def mutable_parts(value, found):
     return found
 
 
-@pytest.mark.parametrize("deals", [40, pytest.param(300, marks=pytest.mark.heavy)])
+@pytest.mark.parametrize("deals", [16, pytest.param(300, marks=pytest.mark.heavy)])
 @pytest.mark.parametrize("twins", TWINS, ids=["greedy", "mcts"])
 @pytest.mark.parametrize("spec", GAMES)
 def test_two_identical_agents_are_rated_equal(spec, twins, deals):
