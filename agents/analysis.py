@@ -1,9 +1,12 @@
 """What an agent thinks of a position: one object for every agent, stored in records and drawn in notebooks."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+
+from trilithon.core.errors import RecordError
 
 UNKNOWN = 2  # `proven` of an action whose outcome is not proven
 
@@ -41,6 +44,38 @@ class Analysis:
             "seconds": self.seconds,
             "depth": self.depth,
         }
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> "Analysis":
+        """Return the analysis of a JSON object such as `to_dict` or a record's step holds; null becomes NaN.
+
+        What self-play does not store is unknown. Raises `RecordError` where the object is not an analysis.
+        """
+        try:
+            actions = np.array(content["actions"], np.int64)
+            values = np.array(content["values"], np.float64)
+            k, n = len(actions), len(values)
+            qvalues = np.array(content.get("qvalues") or np.full((k, n), np.nan), np.float64)
+            proven = np.array(content.get("proven") or [UNKNOWN] * k, np.int8)
+            weights, visits = np.array(content["weights"], np.float64), np.array(content["visits"], np.int64)
+            if qvalues.shape != (k, n) or {len(proven), len(weights), len(visits)} != {k}:
+                raise ValueError("lengths")
+            return cls(
+                player=int(content["player"]),
+                action=int(content["action"]),
+                values=values,
+                actions=actions,
+                weights=weights,
+                visits=visits,
+                qvalues=qvalues,
+                proven=proven,
+                principal_variation=[int(action) for action in content.get("principal_variation") or ()],
+                nodes=int(content["nodes"]),
+                seconds=float(content.get("seconds") or 0.0),
+                depth=int(content.get("depth") or 0),
+            )
+        except (KeyError, TypeError, ValueError, OverflowError, AttributeError):
+            raise RecordError(f"{content!r:.60} is not a step's analysis") from None
 
 
 def _numbers(values: np.ndarray) -> list[float | None]:

@@ -225,21 +225,31 @@ def scan(folder: str | Path) -> "polars.DataFrame":
     return polars.concat([_read_parquet(shard) for shard in shards])
 
 
-def _schema() -> dict[str, Any]:
-    """Columns of a shard. Setup, config and tags differ by game, so they are JSON texts; the rest is nested."""
+def _schema(old: bool = False) -> dict[str, Any]:
+    """Columns of a shard. Setup, config and tags differ by game, so they are JSON texts; the rest is nested.
+
+    `old`: as files were written before an analysis could be stored whole.
+    """
     import polars as pl
 
-    analysis = pl.Struct(
-        {
-            "player": pl.Int8,
-            "action": pl.Int32,
-            "values": pl.List(pl.Float64),
-            "actions": pl.List(pl.Int32),
-            "weights": pl.List(pl.Float32),
-            "visits": pl.List(pl.Int32),
-            "nodes": pl.Int64,
+    fields: dict[str, Any] = {
+        "player": pl.Int8,
+        "action": pl.Int32,
+        "values": pl.List(pl.Float64),
+        "actions": pl.List(pl.Int32),
+        "weights": pl.List(pl.Float32),
+        "visits": pl.List(pl.Int32),
+        "nodes": pl.Int64,
+    }
+    if not old:
+        fields |= {
+            "qvalues": pl.List(pl.List(pl.Float64)),
+            "proven": pl.List(pl.Int8),
+            "principal_variation": pl.List(pl.Int32),
+            "seconds": pl.Float64,
+            "depth": pl.Int32,
         }
-    )
+    analysis = pl.Struct(fields)
     return {
         "version": pl.Int16,
         "game": pl.String,
@@ -287,6 +297,9 @@ def _read_parquet(path: Path) -> "polars.DataFrame":
     except (polars.exceptions.PolarsError, polars.exceptions.PanicException, OSError) as error:
         raise RecordError(f"{str(path)!r}: not a Parquet file: {str(error).splitlines()[0]:.80}") from None
     schema = _schema()
+    if dict(frame.schema) == _schema(old=True):
+        # By way of Python objects: what is not there becomes null.
+        return polars.DataFrame(frame.to_dicts(), schema=schema)
     if dict(frame.schema) != schema:
         wrong = next((name for name in schema if frame.schema.get(name) != schema[name]), "an unknown column")
         raise RecordError(f"{str(path)!r}: not a file of game records: column {wrong!r} is missing or of another type")
@@ -301,6 +314,10 @@ def _from_row(row: dict[str, Any]) -> GameRecord:
             if name in content:
                 content[name] = json.loads(content[name])
         content["steps"] = [[step["player"], step["action"]] for step in content["steps"]]
+        if "analysis" in content:
+            content["analysis"] = [
+                one and {k: v for k, v in one.items() if v is not None} for one in content["analysis"]
+            ]
     except (ValueError, TypeError, KeyError, RecursionError):
         raise RecordError("a row's config, setup, steps or tags cannot be read") from None
     return GameRecord.from_dict(content)

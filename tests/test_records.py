@@ -1,13 +1,16 @@
 """Records: files round-trip, replaying finds every kind of damage and names the step, strangers' files are refused."""
 
 import copy
+import dataclasses
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
 import polars
 import pytest
 
+from trilithon.agents import Analysis, load_agent
 from trilithon.core import GameRecord, RecordError, TrilithonError, load_game
 from trilithon.core.record import read_records, scan, write_records
 
@@ -37,6 +40,53 @@ def some_records():
     }
     rich.analysis = [thought, *[None] * (len(rich.steps) - 1)]
     return [*plain, rich]
+
+
+@pytest.mark.parametrize("name", ["records.jsonl", "records.parquet"])
+@pytest.mark.parametrize("spec", ["mcts(simulations=20)", "minimax(depth=3)", "solver", "greedy"])
+def test_a_whole_analysis_is_stored(tmp_path, name, spec):
+    game = load_game("aeroliths(open_hands=true)")
+    state, agent, thoughts = game.new_initial_state(3), load_agent(spec, game, 3), []
+    while not state.is_terminal():
+        thoughts.append(agent.analyse(state))
+        state.apply_action(thoughts[-1].action)
+    record = GameRecord.from_state(state, analysis=[thought.to_dict() for thought in thoughts])
+    (again,) = read_records(write_records(tmp_path / name, [record]))
+    assert any(np.isnan(thought.qvalues).any() for thought in thoughts) == ("mcts" in spec)
+    for thought, content in zip(thoughts, again.analysis, strict=True):
+        found = Analysis.from_dict(content)
+        for field in dataclasses.fields(Analysis):
+            one, two = getattr(thought, field.name), getattr(found, field.name)
+            np.testing.assert_allclose(two, one, atol=1e-7 if field.name == "weights" else 0, err_msg=field.name)
+            assert np.asarray(two).dtype == np.asarray(one).dtype or field.name == "principal_variation"
+
+
+def test_older_shards_are_read_beside_newer_ones(tmp_path):
+    old = Path(__file__).parent / "data" / "old_analysis.parquet"
+    (record,) = read_records(old)
+    assert record.analysis[0] == some_records()[-1].analysis[0]
+    assert Analysis.from_dict(record.analysis[0]).proven.tolist() == [2, 2]
+    shutil.copy(old, tmp_path / "000000.parquet")
+    write_records(tmp_path / "000001.parquet", some_records())
+    assert len(scan(tmp_path)) == 1 + len(some_records())
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"weights": [1.0]},
+        {"values": None},
+        {"qvalues": [[0.0, 0.0]]},
+        {"actions": "x"},
+        {"nodes": "many"},
+        {"visits": 3},
+    ],
+)
+def test_what_is_not_an_analysis_is_refused(change):
+    whole = some_records()[-1].analysis[0]
+    assert Analysis.from_dict(whole).visits.tolist() == [3, 1]
+    with pytest.raises(RecordError, match="is not a step's analysis"):
+        Analysis.from_dict({**whole, **change})
 
 
 @pytest.fixture(scope="module")
