@@ -46,6 +46,8 @@ class InfosetTree(NamedTuple):
     expanded: np.ndarray  # bool [B, M]: an own node whose priors are known
     priors: np.ndarray  # float64 [B, M, A + 1]: the own nodes' prior logits, by place among the legal actions
     table: np.ndarray  # int32 [B, H]: open addressing, from (parent, key) to nodes
+    sights: np.ndarray  # uint64 [B, M]: of the own nodes a hash of the observation, 0: none; [1, 1]: not kept
+    sight: np.ndarray  # float32 [O]: room for an observation
     path: np.ndarray  # int32 [B, D]: the nodes of the simulation under way, root first
     path_length: np.ndarray  # int32 [B]
     world: np.ndarray  # [B, 1] kernel states: the world of the simulation under way
@@ -84,12 +86,86 @@ def add_child(tree, b, parent, key):
     tree.available[b, node] = 0
     tree.values[b, node] = 0.0
     tree.expanded[b, node] = False
+    if tree.sights.shape[1] > 1:
+        tree.sights[b, node] = 0
     return node
+
+
+@kernel
+def sight_of(state, player, observation):
+    """Return a hash of what a player sees, uint64, not 0 (FNV-1a's multiplier, folded); `observation` is work space."""
+    verbs.observe(state, player, observation)
+    found = np.uint64(0x9E3779B97F4A7C15)
+    for word in observation.view(np.uint32):
+        found = (found ^ np.uint64(word)) * np.uint64(0x100000001B3)
+        found ^= found >> np.uint64(29)
+    return found | np.uint64(1)
+
+
+@kernel
+def note_sight(tree, b, node, player):
+    """Where trees are gone on from: note what the root player sees when it comes to an own node for the first time."""
+    if tree.sights.shape[1] > 1 and tree.sights[b, node] == 0:
+        tree.sights[b, node] = sight_of(tree.world[b, 0], player, tree.sight)
+
+
+@kernel
+def find_sight(tree, b, sight):
+    """Return the most visited own node of tree b in which the root player sees this, or NO_CHILD."""
+    best, most = NO_CHILD, -1
+    for node in range(tree.node_count[b]):
+        if tree.sights[b, node] == sight and tree.visits[b, node] > most:
+            best, most = node, np.int64(tree.visits[b, node])
+    return best
+
+
+@kernel
+def keep_subtree(tree, b, root, places):
+    """Make node `root` of tree b its root and drop all that does not hang from it; `places` is int32 ``[M]``."""
+    count = np.int64(tree.node_count[b])
+    places[:count] = NO_CHILD
+    places[root] = 0
+    tree.table[b] = NO_CHILD
+    kept = 0
+    for node in range(root, count):  # children come after their parents, so a place is never taken before it is free
+        if node > root:
+            parent = np.int64(tree.parents[b, node])
+            if parent < root or places[parent] == NO_CHILD:
+                continue
+            places[node] = kept
+        _move_node(tree, b, node, kept, places)
+        kept += 1
+    tree.node_count[b] = kept
+    tree.parents[b, 0] = NO_CHILD
+
+
+@kernel
+def _move_node(tree, b, node, target, places):
+    """Copy a node to its new place and enter it in the table."""
+    tree.keys[b, target] = tree.keys[b, node]
+    tree.visits[b, target] = tree.visits[b, node]
+    tree.available[b, target] = tree.available[b, node]
+    tree.sights[b, target] = tree.sights[b, node]
+    tree.expanded[b, target] = tree.expanded[b, node]
+    for player in range(tree.values.shape[2]):
+        tree.values[b, target, player] = tree.values[b, node, player]
+    if tree.priors.shape[1] > 1:
+        for place in range(tree.priors.shape[2]):
+            tree.priors[b, target, place] = tree.priors[b, node, place]
+    if target > 0:
+        parent = np.int64(places[tree.parents[b, node]])
+        tree.parents[b, target] = parent
+        at = _slot(tree.table, b, parent, tree.keys[b, target])
+        while tree.table[b, at] != NO_CHILD:
+            at = (at + 1) & (tree.table.shape[1] - 1)
+        tree.table[b, at] = target
 
 
 @kernel
 def clear(tree, b):
     """Leave the root alone in tree b."""
+    if tree.sights.shape[1] > 1:
+        tree.sights[b, 0] = 0
     tree.node_count[b] = 1
     tree.table[b] = NO_CHILD
     tree.parents[b, 0] = NO_CHILD
@@ -195,6 +271,8 @@ def simulate_rollout(tree, b, world, player, constants, actions, probabilities, 
         if tree.world[b, 0].current_player == CHANCE:
             node, new = pass_chance(tree, b, node, player, actions, probabilities, rng)
             continue
+        if tree.world[b, 0].current_player == player:
+            note_sight(tree, b, node, player)
         k = verbs.legal_actions(tree.world[b, 0], actions)
         place = pick_ucb(tree, b, node, tree.world[b, 0], player, actions, k, constants[UCT_C], rng)
         node, new = step_down(tree, b, node, actions[place], player)
@@ -234,6 +312,7 @@ def walk(tree, b, player, constants, actions, probabilities, scratch, values, rn
         if mover != player:
             return LEAF if tree.visits[b, node] == 0 else PASSING
         if not tree.expanded[b, node]:
+            note_sight(tree, b, node, player)
             return LEAF
         k = verbs.legal_actions(tree.world[b, 0], actions)
         softmax(tree.priors[b, node], k, scratch)
@@ -324,14 +403,17 @@ class InfosetSearch:
         worlds: int,
         evaluator: Evaluator | None = None,
         opponent_model: str = "mixed",
+        reuse: bool = False,
     ) -> None:
         self.game, self.settings, self.evaluator = game, settings, evaluator
         self._model = OPPONENT_MODELS.index(opponent_model)
         n, width = game.num_players(), max(game.num_distinct_actions(), game.max_chance_outcomes()) + 1
         self._longest = 2 + game.max_game_length() * (9 if game.max_chance_outcomes() else 1)
         # A simulation adds a node, and one for each chance event after it.
-        nodes = settings.nodes or (settings.simulations + 1) * (3 if game.max_chance_outcomes() else 1) + self._longest
-        self.tree = _allocate(game, batch, nodes, self._longest, evaluator is not None)
+        self._needed = (settings.simulations + 1) * (3 if game.max_chance_outcomes() else 1) + self._longest
+        nodes = (settings.nodes or self._needed) * (2 if reuse else 1)
+        self.tree = _allocate(game, batch, nodes, self._longest, evaluator is not None, reuse)
+        self._reuse, self._places = reuse, np.zeros(nodes if reuse else 1, np.int32)
         self.worlds = np.zeros((batch, worlds), game.dtype)
         self._constants = np.array([0.0, settings.pb_c_init, settings.uct_c, settings.margin_weight, 0.0, 0.0, 0.0])
         self._actions, self._probabilities = np.zeros(width, np.int32), np.zeros(width)
@@ -344,21 +426,36 @@ class InfosetSearch:
     def run(self, roots: np.ndarray, rngs: np.ndarray, seconds: float | None = None) -> None:
         """Search from `roots`, states ``[R]``, R <= B, any world of each mover's, with generators uint64 ``[R, 1]``.
 
-        The generators are advanced in place; `seconds` is a limit besides the settings' simulations.
+        The generators are advanced in place; `seconds` is a limit besides the settings' simulations. With `reuse` a
+        row whose last tree holds what the mover sees now goes on from there: the worlds are dealt anew from what it
+        knows, and simulations come on top of those kept. What is kept is what the player saw, never a world.
         """
-        tree, self.count, self.rngs = self.tree, len(roots), rngs
+        tree, before, self.count, self.rngs = self.tree, self.count, len(roots), rngs
         for b in range(self.count):
+            kept = self._reuse and b < before and self._keep(b, roots[b : b + 1])
             player = int(roots[b]["current_player"])
             self._players[b] = player
             for w in range(self.worlds.shape[1]):
                 self.worlds[b, w] = roots[b]
                 verbs.determinize(self.worlds[b, w], player, rngs[b])
-            clear(tree, b)
+            if not kept:
+                clear(tree, b)
         if self.evaluator is None:
             for b in range(self.count):
                 self._run_rollouts(b, rngs[b], None if seconds is None else time.monotonic() + seconds / self.count)
         else:
             self._run_lock_step(rngs, None if seconds is None else time.monotonic() + seconds)
+
+    def _keep(self, b: int, root: np.ndarray) -> bool:
+        """Make the node where the mover saw what it sees at `root` the root; return whether there is one, and room."""
+        player = int(root["current_player"][0])
+        if player != self._players[b]:
+            return False
+        node = int(find_sight(self.tree, b, np.uint64(sight_of(root[0], player, self.tree.sight))))
+        if node == NO_CHILD:
+            return False
+        keep_subtree(self.tree, b, node, self._places)
+        return bool(self.tree.node_count[b] + self._needed <= self.tree.keys.shape[1])
 
     def _run_rollouts(self, b: int, rng: np.ndarray, deadline: float | None) -> None:
         """The search of one game, in chunks where there is a deadline."""
@@ -464,8 +561,8 @@ class InfosetSearch:
         return self.tree.values[b, 0].copy()
 
 
-def _allocate(game: Game, batch: int, nodes: int, longest: int, priors: bool) -> InfosetTree:
-    """Return empty trees; without an evaluator there are no priors to keep."""
+def _allocate(game: Game, batch: int, nodes: int, longest: int, priors: bool, reuse: bool) -> InfosetTree:
+    """Return empty trees; without an evaluator there are no priors to keep, without reuse no sights."""
     size = 1 << math.ceil(math.log2(2 * nodes + 1))
     width = game.num_distinct_actions() + 1
     return InfosetTree(
@@ -478,6 +575,8 @@ def _allocate(game: Game, batch: int, nodes: int, longest: int, priors: bool) ->
         expanded=np.zeros((batch, nodes), np.bool_),
         priors=np.zeros((batch, nodes, width) if priors else (1, 1, 1)),
         table=np.full((batch, size), NO_CHILD, np.int32),
+        sights=np.zeros((batch, nodes) if reuse else (1, 1), np.uint64),
+        sight=np.zeros(math.prod(game.observation_tensor_shape()), np.float32),
         path=np.zeros((batch, longest), np.int32),
         path_length=np.zeros(batch, np.int32),
         world=np.zeros((batch, 1), game.dtype),

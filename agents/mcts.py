@@ -107,6 +107,8 @@ class MCTS(Agent):
         """A new game: no tree is gone on from."""
         for search in self._searches.values():
             search.count = 0
+        for infoset in self._infosets.values():
+            infoset.count = 0
 
     def examine(self, views: list[State], rngs: list[np.ndarray]) -> list[Analysis]:
         """Search the views' worlds in batches and sum each view's roots, or their information sets."""
@@ -154,7 +156,7 @@ class MCTS(Agent):
             worlds = min(options["worlds"], self._simulations)
             evaluator = self._evaluator(batch)
             self._infosets[batch] = InfosetSearch(
-                self.game, batch, settings, worlds, evaluator, options["opponent_model"]
+                self.game, batch, settings, worlds, evaluator, options["opponent_model"], options["reuse"]
             )
         return self._infosets[batch]
 
