@@ -175,23 +175,28 @@ def draw_gumbel(gumbel, b, k, scale, rng):
             gumbel[b, edge] = -scale * math.log(-math.log(next_float(rng) + 1e-300))
 
 
-def considered_visits_table(max_considered: int, simulations: int) -> np.ndarray:
+def considered_visits_table(max_considered: int, simulations: int, first: int = 0) -> np.ndarray:
     """Return int32 ``[max_considered + 1, simulations]``: row m is the visit count that simulation t looks for.
 
-    With m actions considered, each phase gives every survivor the same number of visits and halves the field.
+    With m actions considered, each phase gives every survivor the same number of visits and halves the field. With
+    `first` no more than ``simulations // first`` of them are considered, and each has so many visits before that.
     """
     table = np.zeros((max_considered + 1, simulations), np.int32)
-    for m in range(max_considered + 1):
+    for considered in range(max_considered + 1):
+        m = min(considered, max(simulations // first, 1)) if first else considered
         if m <= 1:
-            table[m] = np.arange(simulations)
+            table[considered] = np.arange(simulations)
             continue
         phases = math.ceil(math.log2(m))
-        sequence: list[int] = []
-        done, survivors = [0] * m, m
+        sequence = [visits for visits in range(first) for _ in range(m)]
+        done, survivors = [first] * m, m
+        if first:
+            survivors = max(2, m // 2)
+        left = max(simulations - len(sequence), 0)
         while len(sequence) < simulations:
-            for _ in range(max(1, simulations // (phases * survivors))):
+            for _ in range(max(1, left // (phases * survivors))):
                 sequence += done[:survivors]
                 done[:survivors] = [visits + 1 for visits in done[:survivors]]
             survivors = max(2, survivors // 2)
-        table[m] = sequence[:simulations]
+        table[considered] = sequence[:simulations]
     return table

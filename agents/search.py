@@ -51,6 +51,7 @@ from trilithon.core.jit import kernel
 from trilithon.core.rng import next_uint64
 from trilithon.core.verbs import CHANCE
 
+MOST_EXPANDED = 8  # outcomes of a chance event that are all visited before anything else
 CHUNK = 128  # rollouts between two looks at the clock
 ROOTS = {"uct": UCT, "puct": PUCT, "gumbel": GUMBEL}
 
@@ -77,6 +78,7 @@ class SearchSettings:
     margin_weight: float = 0.05  # share of the margin in a value; breaks ties between equal returns
     dirichlet_alpha: float = 0.0  # noise on the root's priors (PUCT); 0: none
     dirichlet_fraction: float = 0.25  # its share
+    expand_chance: bool = False  # every outcome behind the considered root actions first (Gumbel; 8 or fewer)
     prove: bool = True  # whether proofs go up the tree (MCTS-Solver)
     drawn_chance: bool = False  # draw outcomes of chance, with plain means, as searches commonly do
     nodes: int = 0  # room in a tree; 0: as many as `simulations` can need
@@ -252,7 +254,10 @@ class Search:
         self._visits_buffer = np.zeros(64, np.int64)
         self._table = None
         if settings.root == "gumbel":
-            self._table = considered_visits_table(settings.max_considered, max(settings.simulations, 1))
+            outcomes = game.max_chance_outcomes()
+            # The first visit asks the evaluator about the afterstate, the next ones about each outcome.
+            first = outcomes + 1 if settings.expand_chance and 0 < outcomes <= MOST_EXPANDED else 0
+            self._table = considered_visits_table(settings.max_considered, max(settings.simulations, 1), first)
         self.count = 0
 
     def run(self, roots: np.ndarray, rngs: np.ndarray, reuse: bool = False, seconds: float | None = None) -> None:

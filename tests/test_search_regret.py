@@ -84,9 +84,10 @@ def value_of(state, evaluator, player):
     return evaluator.of(state.array["occupied"], state.array["luminance"].astype(float), np.array([player]))[0]
 
 
-def regret(game, states, values, evaluator, simulations, drawn):
+def regret(game, states, values, evaluator, simulations, drawn, **options):
     """The mean regret of the searches' actions."""
-    settings = SearchSettings(simulations=simulations, max_considered=CONSIDERED, gumbel_scale=0.0, drawn_chance=drawn)
+    options = {"max_considered": CONSIDERED, "gumbel_scale": 0.0, "drawn_chance": drawn, **options}
+    settings = SearchSettings(simulations=simulations, **options)
     search, total = Search(game, BATCH, settings, evaluator), 0.0
     for start in range(0, len(states), BATCH):
         part = states[start : start + BATCH]
@@ -119,3 +120,27 @@ def test_stratified_dice_cost_at_most_six_tenths_of_the_regret_of_drawn_ones(cou
     print(f"{simulations} simulations: drawn {drawn:.4f}, stratified {stratified:.4f}, by board {', '.join(ratios)}")
     assert drawn > 0.005  # there is something to lose
     assert stratified <= 0.6 * drawn
+
+
+def test_all_outcomes_of_a_die_at_once():
+    """With `expand_chance` nine actions are exact after 63 simulations of 64; the regret is against all actions."""
+    game = load_game("selenolyth")
+    states, evaluator = random_positions(game, 128), BoardValue(game, 0)
+    settings = SearchSettings(simulations=64, max_considered=CONSIDERED, gumbel_scale=0.0, expand_chance=True)
+    search = Search(game, BATCH, settings, evaluator)
+    search.run(np.concatenate([state.array for state in states]), np.stack([stream(0, k) for k in range(BATCH)]))
+    for b, state in enumerate(states):
+        values, visits = true_values(state, evaluator), search.visits(b)
+        tried = [i for i in np.flatnonzero(visits).tolist() if state.child(search.actions(b)[i]).is_chance_node()]
+        assert (visits[tried] >= 7).all()
+        own = search.qvalues(b)[:, state.current_player()]
+        # As deep as the die alone the value is the exact expectation.
+        shallow = [i for i in tried if visits[i] == 7]
+        ends = [any(state.child(search.actions(b)[i]).child(face).is_terminal() for face in range(6)) for i in shallow]
+        checked = [i for i, ended in zip(shallow, ends, strict=True) if not ended]
+        np.testing.assert_allclose(own[checked], values[checked], atol=1e-6)
+    found = [
+        regret(game, states, [true_values(s, evaluator) for s in states], evaluator, 64, False, expand_chance=e)
+        for e in (True, False)
+    ]
+    assert found[0] < 0.7 * found[1]
