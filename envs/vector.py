@@ -20,6 +20,7 @@ it is reset without a seed after every end: the next setup comes from the game's
 """
 
 import copy
+import json
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
@@ -61,6 +62,9 @@ class VectorEnv(vector.VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     rewards: np.ndarray  # float64 [B, n]: zeros, or the returns of the game that the last step ended
     terminations: np.ndarray  # bool [B]: the last step ended a game by its rules
     truncations: np.ndarray  # bool [B]: a limit did
+    # Privileged, with every hidden hand, for whoever makes other inputs of them; writable for kernels' sake alone.
+    states: np.ndarray  # kernel states [B], a player to move in each
+    final_states: np.ndarray  # kernel states [B]: the ends of the games that the last step ended; others are older
 
     def __init__(
         self, game: Game | str, num_envs: int, seed: int | None = None, ended_by_limit: Limit | None = None
@@ -85,6 +89,8 @@ class VectorEnv(vector.VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         games = self.num_envs
         self._states = np.zeros(games, self.game.dtype)
         self._bytes = self._states.view(np.uint8).reshape(games, -1)
+        self.states, self.final_states = self._states, np.zeros(games, self.game.dtype)
+        self._final_bytes = self.final_states.view(np.uint8).reshape(games, -1)
         self._rngs = np.zeros((games, 1), np.uint64)  # what chance and later setups are drawn from
         self._setups: list[dict[str, Any]] = [{} for _ in range(games)]  # of the games in progress
         self._look = (
@@ -153,6 +159,7 @@ class VectorEnv(vector.VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             self._started = False  # until the next games lie on the table
             self._flag(ended)
             # Here the ended games can still be seen; what is dealt now takes their place.
+            self._final_bytes[ended] = self._bytes[ended]
             self._deal(ended)
             self._begin(ended)
             self._started = True
@@ -169,6 +176,27 @@ class VectorEnv(vector.VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     def setup(self, index: int) -> dict[str, Any]:
         """Return how the game in progress at `index` started. Privileged: it holds every hidden hand."""
         return copy.deepcopy(self._setups[index])
+
+    def save(self) -> dict[str, np.ndarray]:
+        """Return the games in progress as arrays of bytes and whole numbers, for `restore`. Privileged."""
+        if not self._started:
+            raise OrderError(f"{self}: save() before reset(); call reset() first")
+        setups = np.frombuffer(json.dumps(self._setups).encode(), np.uint8)
+        return {"states": self._bytes.copy(), "rngs": self._rngs.view(np.int64).copy(), "setups": setups}
+
+    def restore(self, saved: Mapping[str, np.ndarray]) -> None:
+        """Go on where an environment of the same game and size stood when `save` was called.
+
+        Rewards and flags are those of a reset. ValueError or KeyError where `saved` is of another shape.
+        """
+        setups = json.loads(saved["setups"].tobytes())
+        if saved["states"].shape != self._bytes.shape or len(setups) != self.num_envs:
+            raise ValueError(f"{self}: these are the games of another environment")
+        self._bytes[:], self._setups = saved["states"], setups
+        self._rngs[:] = saved["rngs"].view(np.uint64)
+        self._rewards[:], self._flags[:] = 0.0, False
+        self._begin(np.arange(self.num_envs))  # a player is to move in each: nothing is drawn
+        self._started = self._seeded = True
 
     # ----------------------------------------------------------------------------------------------- starts and ends
 

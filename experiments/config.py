@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator, model_validator
 
 from trilithon.core.errors import ConfigError, TrilithonError
 from trilithon.core.registry import load_game
@@ -61,6 +61,31 @@ class TrainingConfig(Section):
     benchmark_every: int = Field(5, ge=1, le=1_000_000, description="generations between two measurements")
 
 
+class PPOConfig(Section):
+    """How proximal policy optimisation plays and learns (`algorithm: ppo`)."""
+
+    games: int = Field(512, ge=1, le=65_536, description="in lock step, all groups together")
+    steps: int = Field(36, ge=1, le=100_000, description="actions in each of them a generation")
+    groups: int = Field(2, ge=1, le=64, description="parts of the games and of a batch; so many workers can help")
+    epochs: int = Field(2, ge=1, le=100, description="times each decision is trained on")
+    clip: float = Field(0.2, gt=0, lt=1, description="of the ratio of new to old probability")
+    gae_lambda: float = Field(0.9, ge=0, le=1)
+    entropy: float = Field(0.02, ge=0, le=10, description="weight of the policy's entropy at first")
+    final_entropy: float = Field(0.002, ge=0, le=10, description="and at last")
+    magnet: float = Field(0.0, ge=0, le=10, description="weight of the divergence from the averaged network")
+    margin_weight: float = Field(0.1, ge=0, le=1, description="share of the final margin in what is played for")
+    value_weight: float = Field(0.5, ge=0, le=100, description="of the value's error against the lambda-return")
+    pool_share: float = Field(0.2, ge=0, le=1, description="of the games, in which the others are a past checkpoint")
+    pool_size: int = Field(10, ge=1, le=1000, description="past checkpoints kept")
+    pool_every: int = Field(20, ge=1, le=1_000_000, description="generations between two of them")
+
+    @model_validator(mode="after")
+    def _whole_groups(self) -> "PPOConfig":
+        if self.games % self.groups:
+            raise ConfigError(f"games = {self.games} cannot be split into groups = {self.groups} of one size")
+        return self
+
+
 class RatingConfig(Section):
     """The table at the end: every agent against every opponent, both seats of the same deals."""
 
@@ -80,11 +105,13 @@ class Config(Section):
     name: str = Field("experiment", pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,60}$")
     game: str
     variants: list[str] = Field([], max_length=64, description="other option sets that the same network learns")
+    algorithm: Literal["alphazero", "ppo"] = "alphazero"
     seed: int = Field(0, ge=0, lt=2**63)
     workers: int = Field(1, ge=1, le=256, description="self-play processes beside the training one")
     network: NetworkConfig = NetworkConfig()
     selfplay: SelfPlayConfig = SelfPlayConfig()
     training: TrainingConfig = TrainingConfig()
+    ppo: PPOConfig = PPOConfig()
     rating: RatingConfig = RatingConfig()
 
     @field_validator("game")
@@ -109,6 +136,13 @@ class Config(Section):
     def games(self) -> list[str]:
         """The specs that are learned: the game, then the variants."""
         return [self.game, *self.variants]
+
+    @field_validator("algorithm")
+    @classmethod
+    def _learns_variants(cls, algorithm: str, info: ValidationInfo) -> str:
+        if algorithm == "ppo" and info.data.get("variants"):
+            raise ConfigError("ppo learns one option set; variants are for alphazero")
+        return algorithm
 
     @field_validator("training")
     @classmethod

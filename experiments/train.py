@@ -61,12 +61,21 @@ def resume(path: str | os.PathLike[str], quiet: bool = False) -> RunFolder:
 
 def _train_in(run: RunFolder, config: Config, quiet: bool) -> RunFolder:
     with run.lock():
-        trainer = Trainer(run, config)
+        trainer = _trainer_of(config)(run, config)
         trainer.run_all(quiet)
         if config.rating.deals:
             rate_run(run, config, quiet)
         run.close()
     return run
+
+
+def _trainer_of(config: Config) -> "type[Trainer]":
+    """The trainer that a config's algorithm names."""
+    if config.algorithm == "ppo":
+        from trilithon.experiments.ppo import PPOTrainer
+
+        return PPOTrainer
+    return Trainer
 
 
 class Trainer:
@@ -92,15 +101,20 @@ class Trainer:
         self.optimizer = torch.optim.AdamW(
             self.network.parameters(), lr=config.training.learning_rate, weight_decay=config.training.weight_decay
         )
-        window = max(1, config.training.window // len(self.option_sets))
-        targets = config.selfplay.margin_weight, config.training.td_lambda
-        self.replays = {str(game): Replay(game, window, *targets) for game in self.option_sets}
-        self.batches = [Batch(game, config.training.batch_size) for game in self.option_sets]
+        self._make_memory()
         self.generation = 0  # of the newest checkpoint
         self.seconds = 0.0  # of training so far, before this process included
         self.games = 0
         self._outcomes = torch.from_numpy(self.game.outcomes()).float()
         self._restore()
+
+    def _make_memory(self) -> None:
+        """Make room for what is learned from, by option set."""
+        training = self.config.training
+        window = max(1, training.window // len(self.option_sets))
+        targets = self.config.selfplay.margin_weight, training.td_lambda
+        self.replays = {str(game): Replay(game, window, *targets) for game in self.option_sets}
+        self.batches = [Batch(game, training.batch_size) for game in self.option_sets]
 
     # ------------------------------------------------------------------------------------------------------ the loop
 
@@ -151,11 +165,7 @@ class Trainer:
         held = np.array([len(replay) for replay in replays])
         if not held.sum():
             return {}
-        # A cosine from learning_rate to final_learning_rate.
-        low, high = training.final_learning_rate, training.learning_rate
-        rate = low + (high - low) * 0.5 * (1 + math.cos(math.pi * self.progress()))
-        for group in self.optimizer.param_groups:
-            group["lr"] = rate
+        rate = self._set_learning_rate()
         steps = max(1, round(training.passes * self._newest / training.batch_size))
         generator = np.random.default_rng([self.config.seed, _TRAINING_KEY, self.generation])
         for network in self.networks:
@@ -178,6 +188,21 @@ class Trainer:
             "training_seconds": seconds,
         }
 
+    def _set_learning_rate(self) -> float:
+        """Follow a cosine from learning_rate to final_learning_rate; return where it is."""
+        low, high = self.config.training.final_learning_rate, self.config.training.learning_rate
+        rate = low + (high - low) * 0.5 * (1 + math.cos(math.pi * self.progress()))
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        return rate
+
+    def _average(self) -> None:
+        """Move the averaged weights a little towards the live ones."""
+        with torch.no_grad():
+            decay = self.config.training.ema
+            for average, weight in zip(self.averaged.parameters(), self.network.parameters(), strict=True):
+                average.lerp_(weight, 1.0 - decay)
+
     def _step(self, network: torch.nn.Module, batch: Batch) -> tuple[float, float, float]:
         """One step of the optimiser; return the losses."""
         inputs = (torch.from_numpy(a) for a in (batch.observations, batch.features, batch.mask))
@@ -191,10 +216,7 @@ class Trainer:
         loss.backward()
         torch.nn.utils.clip_grad_norm_(self.network.parameters(), 5.0)
         self.optimizer.step()
-        with torch.no_grad():
-            decay = self.config.training.ema
-            for average, weight in zip(self.averaged.parameters(), self.network.parameters(), strict=True):
-                average.lerp_(weight, 1.0 - decay)
+        self._average()
         return loss.item(), policy_loss.item(), value_loss.item()
 
     def _value_loss(self, batch: Batch, outcome_logits: Tensor, margins: Tensor) -> Tensor:

@@ -25,7 +25,7 @@ TINY = {
     "algorithm": "ppo",
     "network": {"kind": "mlp", "channels": 16, "layers": 1},
     "ppo": {"games": 8, "steps": 10, "pool_every": 1, "pool_size": 3, "pool_share": 0.5, "magnet": 0.1},
-    "training": {"generations": 5, "batch_size": 32},
+    "training": {"generations": 5, "batch_size": 32, "learning_rate": 0.01, "ema": 0.1},  # so that the pool differs
     "rating": {"deals": 0, "simulations": 4, "opponents": ["uniform"]},
 }
 
@@ -191,6 +191,8 @@ def test_a_rollout_is_what_was_played(spec):
     for i, rows in enumerate(open_games):
         assert (rollout.outcomes[rows, i] == -1).all()
         movers = rollout.players[rows, i]
+        value = player._evaluate(rollout, 60)[1][i]  # of where the game stands, the mover first
+        np.testing.assert_allclose(np.roll(rollout.ahead[i], -env.current_players[i]), value, atol=1e-6)
         np.testing.assert_allclose(rollout.targets[rows, i], rollout.ahead[i, movers], atol=1e-5)
     assert rollout.ended.any()
     logits = network(*(torch.from_numpy(a[7]) for a in (rollout.observations, rollout.features, rollout.mask)))[0]
